@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,38 +30,48 @@ import (
 // mirror is the base of every metric's url. Some readers reject a list without any.
 const mirror = "https://github.com/whyslow/whyslow/blob/main/docs/"
 
-// file holds what both formats need.
+// file is a result arranged for both formats.
 type file struct {
-	attrs   []attr
-	metrics []*metric // roots
-	all     []*metric // by number, the same as in pattern.Result
-	regions []region  // by number
-	cnodes  []*cnode  // roots
-	calls   int
-	hosts   []*host
-	columns []int // the thread, by index into pattern.Result.Threads, of each column
+	*pattern.Result
+	seats []seat // of the threads, in the order of the system tree: the columns
+}
+
+// seat is the place of a thread in the system tree. A node of the run is a process of its rank, or a thread if
+// several nodes share a process.
+type seat struct {
+	host            string
+	process, thread int // thread: by index into pattern.Result.Threads
+}
+
+// dialect is what a format calls things.
+type dialect struct {
+	times, others string // types of metrics
+	metric        []attr // of metrics, besides their numbers
+	firstRegion   int    // its number
+	region        func(*pattern.Region) []*element
+	call          func(*pattern.Call) []attr // besides the number
+	// levels of the system tree: machine, node, process, thread. Numbers of hosts are idsOfHost apart.
+	levels    [4]level
+	idsOfHost int
+}
+
+// level is the element of a level of the system tree, with what it holds besides name and rank.
+type level struct {
+	name string
+	more []*element
 }
 
 type attr struct{ key, value string }
 
-type metric struct {
-	id       int
-	m        *pattern.Metric
-	children []*metric
-}
-
-// seconds reports whether the metric's values are times.
-func (m *metric) seconds() bool { return m.m.Unit == pattern.NS }
-
-// unique is the name by which formulas refer to the metric: a word.
-func (m *metric) unique() string { return strings.ReplaceAll(m.m.ID, "-", "_") }
+// seconds reports whether a metric's values are times.
+func seconds(m *pattern.Metric) bool { return m.Unit == pattern.NS }
 
 // uom is the unit of measurement in Cube's words.
-func (m *metric) uom() string {
-	if m.seconds() {
+func uom(m *pattern.Metric) string {
+	if seconds(m) {
 		return "sec"
 	}
-	return string(m.m.Unit)
+	return string(m.Unit)
 }
 
 // explained has the headings of docs/pgas-patterns.md that explain metrics, as GitHub turns them into
@@ -87,95 +98,53 @@ var explained = map[string]string{
 	"non-participation":  "load-imbalance",
 }
 
-// url links to the explanation of the metric.
-func (m *metric) url() string {
-	id := m.m.ID
-	if m.m.Reading != "" {
-		id = m.m.Reading
-	}
-	return "@mirror@pgas-patterns.md#" + cmp.Or(explained[id], "the-metric-tree")
+// url links to the explanation of a metric.
+func url(m *pattern.Metric) string {
+	return "@mirror@pgas-patterns.md#" + cmp.Or(explained[cmp.Or(m.Reading, m.ID)], "the-metric-tree")
 }
 
-// value is that of a row in the metric's unit.
-func (m *metric) value(v int64) float64 {
-	if m.seconds() {
-		return float64(v) / 1e9
-	}
-	return float64(v)
-}
-
-type region struct {
-	name, role, file string
-	line             int // -1: not known
-}
-
-type cnode struct {
-	id, region int
-	file       string
-	line       int // -1: not known
-	children   []*cnode
-}
-
-type host struct {
-	name      string
-	processes []*process
-}
-
-type process struct {
-	name    string
-	rank    int
-	threads []thread
-}
-
-type thread struct {
-	name         string
-	rank, column int // column: by index into pattern.Result.Threads
-}
+// inSeconds is a time in the unit of Cube's metrics.
+func inSeconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // newFile arranges a result. It fails if the result is empty, or not in the required order.
 func newFile(r *pattern.Result, m *model.Model) (*file, error) {
 	if r == nil || len(r.Threads) == 0 || len(r.Metrics) == 0 || len(r.Calls) == 0 {
 		return nil, fmt.Errorf("no regions were recorded: there are no call paths to write")
 	}
-	f := &file{calls: len(r.Calls)}
-	f.attrs = []attr{{"Creator", "whyslow"}, {"CUBE_CT_AGGR", "SUM"}}
-	for _, a := range []attr{{"Program", m.Info.Program},
-		{"Command line", strings.Join(m.Info.CommandLine, " ")}, {"Ended", m.Info.Ended}} {
-		if a.value != "" {
-			f.attrs = append(f.attrs, a)
-		}
-	}
-	for i := range r.Metrics {
-		x := &metric{id: i, m: &r.Metrics[i]}
-		f.all = append(f.all, x)
-		if p := x.m.Parent; p < 0 {
-			f.metrics = append(f.metrics, x)
-		} else {
-			f.all[p].children = append(f.all[p].children, x)
-		}
-	}
-	for _, x := range r.Regions {
-		f.regions = append(f.regions, region{name: x.Name, role: x.Kind, file: x.File, line: lineOf(x.Line)})
-	}
-	nodes := make([]*cnode, len(r.Calls))
-	depth := make([]int, 0, 8) // the path to the last call
 	for i, c := range r.Calls {
-		nodes[i] = &cnode{id: i, region: c.Region, file: c.File, line: lineOf(c.Line)}
-		if c.Parent < 0 {
-			f.cnodes, depth = append(f.cnodes, nodes[i]), append(depth[:0], i)
-			continue
+		at := i - 1
+		for at >= 0 && at != c.Parent {
+			at = r.Calls[at].Parent
 		}
-		for len(depth) > 0 && depth[len(depth)-1] != c.Parent {
-			depth = depth[:len(depth)-1]
-		}
-		if len(depth) == 0 {
+		if at != c.Parent {
 			return nil, fmt.Errorf("call path %d is not below the one before it: call paths are not in depth-first "+
 				"order", i)
 		}
-		depth = append(depth, i)
-		nodes[c.Parent].children = append(nodes[c.Parent].children, nodes[i])
 	}
-	f.system(r, m)
+	f := &file{Result: r}
+	shared := map[int]int{} // nodes of a process
+	for _, n := range m.Nodes {
+		shared[n.Process]++
+	}
+	first := map[seat]int{} // by host, process -1, and by process: its first thread
+	for i, t := range r.Threads {
+		s := seat{host: cmp.Or(t.Host, "localhost"), process: t.Node}
+		if t.Node < len(m.Nodes) && shared[m.Nodes[t.Node].Process] > 1 {
+			s.process = m.Nodes[t.Node].Process
+		}
+		for _, place := range []seat{{s.host, -1, 0}, s} {
+			if _, known := first[place]; !known {
+				first[place] = i
+			}
+		}
+		s.thread = i
+		f.seats = append(f.seats, s)
+	}
+	slices.SortFunc(f.seats, func(a, b seat) int {
+		return cmp.Or(cmp.Compare(first[seat{a.host, -1, 0}], first[seat{b.host, -1, 0}]),
+			cmp.Compare(first[seat{a.host, a.process, 0}], first[seat{b.host, b.process, 0}]),
+			cmp.Compare(a.thread, b.thread))
+	})
 	return f, nil
 }
 
@@ -187,73 +156,75 @@ func lineOf(line int) int {
 	return line
 }
 
-// system builds the tree of hosts, processes and threads. A node of the run is a process of its rank, or a
-// thread if several nodes share a process.
-func (f *file) system(r *pattern.Result, m *model.Model) {
-	type key struct {
-		host    string
-		process int
+// trees are the elements of a document: links to explanations of metrics, and the three trees.
+func (f *file) trees(d *dialect) []*element {
+	metrics, program := el("metrics", ""), el("program", "")
+	grow(metrics, len(f.Metrics), func(i int) (*element, int) {
+		m, kind := &f.Metrics[i], d.others
+		if seconds(m) {
+			kind = d.times
+		}
+		return el("metric", "", append([]attr{num("id", i)}, d.metric...)...).add(el("disp_name", m.Name),
+			el("uniq_name", strings.ReplaceAll(m.ID, "-", "_")), // a word, by which formulas refer to it
+			el("dtype", kind), el("uom", uom(m)), el("url", url(m)), el("descr", m.Doc)), m.Parent
+	})
+	for i := range f.Regions {
+		x := &f.Regions[i]
+		program.add(el("region", "", num("id", d.firstRegion+i), attr{"mod", x.File}, num("begin", lineOf(x.Line)),
+			num("end", -1)).add(el("name", x.Name)).add(d.region(x)...))
 	}
-	hosts, processes := map[string]*host{}, map[key]*process{}
-	shared := map[int]int{} // nodes of a process
-	for _, n := range m.Nodes {
-		shared[n.Process]++
+	grow(program, len(f.Calls), func(i int) (*element, int) {
+		c := &f.Calls[i]
+		return el("cnode", "", append([]attr{num("id", i), num("calleeId", d.firstRegion+c.Region)},
+			d.call(c)...)...), c.Parent
+	})
+	return []*element{el("doc", "").add(el("mirrors", "").add(el("murl", mirror))), metrics, program, f.system(d)}
+}
+
+// grow adds n elements to a tree, each to that of its parent, which comes before it, or to the root.
+func grow(root *element, n int, make func(i int) (x *element, parent int)) {
+	var all []*element
+	for i := range n {
+		x, parent := make(i)
+		if all = append(all, x); parent < 0 {
+			root.add(x)
+		} else {
+			all[parent].add(x)
+		}
 	}
-	for i, t := range r.Threads {
-		name, number := t.Host, t.Node
-		if t.Node < len(m.Nodes) && shared[m.Nodes[t.Node].Process] > 1 {
-			number = m.Nodes[t.Node].Process
+}
+
+// system is the tree of hosts, processes and threads.
+func (f *file) system(d *dialect) *element {
+	system := el("system", "")
+	var node, process *element
+	hosts, processes, threads := 0, 0, 0 // threads: of the process
+	start := func(k, id int, inner ...*element) *element {
+		return el(d.levels[k].name, "", num("Id", id)).add(inner...).add(d.levels[k].more...)
+	}
+	for column, s := range f.seats {
+		newHost := column == 0 || f.seats[column-1].host != s.host
+		if newHost {
+			first, last := d.idsOfHost*hosts, d.idsOfHost*(hosts+1)-1
+			node = start(1, last, el("name", s.host))
+			system.add(start(0, first, el("name", s.host)).add(node))
+			hosts++
 		}
-		if name == "" {
-			name = "localhost"
+		if newHost || f.seats[column-1].process != s.process {
+			process = start(2, processes, el("name", "process "+strconv.Itoa(s.process)),
+				el("rank", strconv.Itoa(s.process)))
+			node.add(process)
+			processes, threads = processes+1, 0
 		}
-		h := hosts[name]
-		if h == nil {
-			h = &host{name: name}
-			hosts[name], f.hosts = h, append(f.hosts, h)
-		}
-		p := processes[key{name, number}]
-		if p == nil {
-			p = &process{name: "process " + strconv.Itoa(number), rank: number}
-			processes[key{name, number}], h.processes = p, append(h.processes, p)
-		}
-		threadName := fmt.Sprintf("thread %d", t.Node)
+		t := &f.Threads[s.thread]
+		name := fmt.Sprintf("thread %d", t.Node)
 		if t.Stream > 0 {
-			threadName += fmt.Sprintf(".%d", t.Stream)
+			name += fmt.Sprintf(".%d", t.Stream)
 		}
-		p.threads = append(p.threads, thread{name: threadName, rank: len(p.threads), column: i})
+		process.add(start(3, column, el("name", name), el("rank", strconv.Itoa(threads))))
+		threads++
 	}
-	for _, h := range f.hosts {
-		for _, p := range h.processes {
-			for _, t := range p.threads {
-				f.columns = append(f.columns, t.column)
-			}
-		}
-	}
-}
-
-// xml is the tree of a metric. Times and other values have types in the words of the format.
-func (m *metric) xml(times, others string, attrs ...attr) *element {
-	kind := others
-	if m.seconds() {
-		kind = times
-	}
-	x := el("metric", "", append([]attr{num("id", m.id)}, attrs...)...).add(el("disp_name", m.m.Name),
-		el("uniq_name", m.unique()), el("dtype", kind), el("uom", m.uom()), el("url", m.url()),
-		el("descr", m.m.Doc))
-	for _, c := range m.children {
-		x.add(c.xml(times, others, attrs...))
-	}
-	return x
-}
-
-// xml is the tree of a call path, whose attributes besides its number the format says.
-func (c *cnode) xml(attrs func(*cnode) []attr) *element {
-	x := el("cnode", "", append([]attr{num("id", c.id)}, attrs(c)...)...)
-	for _, k := range c.children {
-		x.add(k.xml(attrs))
-	}
-	return x
+	return system
 }
 
 // element is a piece of XML with children in a given order.
@@ -307,6 +278,3 @@ func escape(b []byte, s string) []byte {
 	_ = xml.EscapeText(&out, []byte(s)) // a Builder does not fail
 	return append(b, out.String()...)
 }
-
-// doc is the list of links to explanations of metrics.
-func doc() *element { return el("doc", "").add(el("mirrors", "").add(el("murl", mirror))) }

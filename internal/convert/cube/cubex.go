@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
@@ -42,103 +43,81 @@ func Write(w io.Writer, r *pattern.Result, m *model.Model, made time.Time) error
 		}
 		return err
 	}
-	if err := member("anchor.xml", f.anchor()); err != nil {
+	if err := member("anchor.xml", f.anchor(m)); err != nil {
 		return err
 	}
-	for _, x := range f.all {
-		if len(x.m.Rows) == 0 {
+	for i := range f.Metrics {
+		x, name := &f.Metrics[i], strconv.Itoa(i)
+		if len(x.Rows) == 0 {
 			continue
 		}
-		if size := 10 + 8*int64(len(x.m.Rows))*int64(len(f.columns)); size >= 8<<30 {
-			return fmt.Errorf("%s: %d bytes of values are more than an archive's member may have", x.m.ID, size)
+		if size := 10 + 8*int64(len(x.Rows))*int64(len(f.seats)); size >= 8<<30 {
+			return fmt.Errorf("%s: %d bytes of values are more than an archive's member may have", x.ID, size)
 		}
-		if err := member(strconv.Itoa(x.id)+".index", x.index()); err != nil {
-			return err
-		}
-		if err := member(strconv.Itoa(x.id)+".data", x.data(f.columns)); err != nil {
+		if err := cmp.Or(member(name+".index", index(x)), member(name+".data", f.data(x))); err != nil {
 			return err
 		}
 	}
 	return t.Close()
 }
 
-func (m *metric) index() []byte {
-	b := append(make([]byte, 0, 22+4*len(m.m.Rows)), "CUBEX.INDEX"...)
+func index(m *pattern.Metric) []byte {
+	b := append(make([]byte, 0, 22+4*len(m.Rows)), "CUBEX.INDEX"...)
 	b = binary.LittleEndian.AppendUint32(b, 1)
 	b = binary.LittleEndian.AppendUint16(b, 0)
 	b = append(b, 1)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.m.Rows)))
-	for _, row := range m.m.Rows {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.Rows)))
+	for _, row := range m.Rows {
 		b = binary.LittleEndian.AppendUint32(b, uint32(row.Call))
 	}
 	return b
 }
 
-func (m *metric) data(columns []int) []byte {
-	b := append(make([]byte, 0, 10+8*len(m.m.Rows)*len(columns)), "CUBEX.DATA"...)
-	for _, row := range m.m.Rows {
-		for _, t := range columns {
-			if m.seconds() {
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(m.value(row.Values[t])))
-			} else {
-				b = binary.LittleEndian.AppendUint64(b, uint64(row.Values[t]))
+func (f *file) data(m *pattern.Metric) []byte {
+	b := append(make([]byte, 0, 10+8*len(m.Rows)*len(f.seats)), "CUBEX.DATA"...)
+	for _, row := range m.Rows {
+		for _, s := range f.seats {
+			v := uint64(row.Values[s.thread])
+			if seconds(m) {
+				v = math.Float64bits(inSeconds(row.Values[s.thread]))
 			}
+			b = binary.LittleEndian.AppendUint64(b, v)
 		}
 	}
 	return b
 }
 
-// anchor is the document with the trees.
-func (f *file) anchor() []byte {
-	root := el("cube", "", attr{"version", "4.4"})
-	for _, a := range f.attrs {
-		root.add(el("attr", "", attr{"key", a.key}, attr{"value", a.value}))
-	}
-	metrics, program, system := el("metrics", ""), el("program", ""), el("system", "")
-	for _, x := range f.metrics {
-		metrics.add(x.xml("DOUBLE", "UINT64", attr{"type", "EXCLUSIVE"}))
-	}
-	for i, x := range f.regions {
-		program.add(el("region", "", num("id", i), attr{"mod", x.file}, num("begin", x.line),
-			num("end", -1)).add(el("name", x.name),
-			el("mangled_name", x.name), el("paradigm", x.paradigm()), el("role", x.role4()), el("url", ""),
-			el("descr", "")))
-	}
-	for _, x := range f.cnodes {
-		program.add(x.xml(func(c *cnode) []attr { return []attr{num("calleeId", c.region)} }))
-	}
-	column, group := 0, 0
-	for i, h := range f.hosts {
-		node := el("systemtreenode", "", num("Id", 2*i+1)).add(el("name", h.name), el("class", "node"))
-		for _, p := range h.processes {
-			x := el("locationgroup", "", num("Id", group)).add(el("name", p.name), el("rank", strconv.Itoa(p.rank)),
-				el("type", "process"))
-			group++
-			for _, t := range p.threads {
-				x.add(el("location", "", num("Id", column)).add(el("name", t.name), el("rank", strconv.Itoa(t.rank)),
-					el("type", "thread")))
-				column++
-			}
-			node.add(x)
+// dialect4 is that of Cube 4.
+var dialect4 = dialect{times: "DOUBLE", others: "UINT64", metric: []attr{{"type", "EXCLUSIVE"}},
+	region: func(r *pattern.Region) []*element {
+		paradigm := "pgas"
+		if r.Kind == "function" {
+			paradigm = "compiler"
 		}
-		system.add(el("systemtreenode", "", num("Id", 2*i)).add(el("name", h.name), el("class", "machine"), node))
+		return []*element{el("mangled_name", r.Name), el("paradigm", paradigm),
+			el("role", cmp.Or(roles4[r.Kind], "unknown")), el("url", ""), el("descr", "")}
+	},
+	call: func(*pattern.Call) []attr { return nil },
+	levels: [4]level{{"systemtreenode", []*element{el("class", "machine")}},
+		{"systemtreenode", []*element{el("class", "node")}}, {"locationgroup", []*element{el("type", "process")}},
+		{"location", []*element{el("type", "thread")}}},
+	idsOfHost: 2,
+}
+
+// anchor is the document with the trees.
+func (f *file) anchor(m *model.Model) []byte {
+	root := el("cube", "", attr{"version", "4.4"})
+	for _, a := range []attr{{"Creator", "whyslow"}, {"CUBE_CT_AGGR", "SUM"}, {"Program", m.Info.Program},
+		{"Command line", strings.Join(m.Info.CommandLine, " ")}, {"Ended", m.Info.Ended}} {
+		if a.value != "" {
+			root.add(el("attr", "", attr{"key", a.key}, attr{"value", a.value}))
+		}
 	}
-	root.add(doc(), metrics, program, system)
+	root.add(f.trees(&dialect4)...)
 	return root.append([]byte("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"), 0)
 }
 
-// paradigm and role4 describe a region in the words of Cube 4.
-func (r *region) paradigm() string {
-	if r.role == "function" {
-		return "compiler"
-	}
-	return "pgas"
-}
-
-func (r *region) role4() string {
-	return cmp.Or(roles4[r.role], "unknown")
-}
-
+// roles4 are the kinds of regions in the words of Cube 4.
 var roles4 = map[string]string{"function": "function", "barrier": "barrier", "collective": "collective",
 	"lock": "lock", "bulk": "point2point", "access": "point2point", "remote-atomic": "atomic",
 	"memory": "allocate"}
