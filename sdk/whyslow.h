@@ -312,7 +312,7 @@ static inline void ws_emit(ws_stream *s, ws_kind kind, const uint64_t *words, si
 
 /* ---- Standard events, generated from trace/kinds.go ----------------------------------------------
  * Each has a function ws_EVENT(stream, fields), which takes the time, and ws_EVENT_at(stream, time,
- * fields). Lists are an array and its length. docs/events.md tells more. */
+ * fields). A list is passed as an array and its length. See docs/events.md. */
 
 enum {
     WS_CF_CREATED = 1, /* CFEvents.onCreated */
@@ -679,7 +679,7 @@ static inline void ws_df_dropped(ws_stream *s, ws_df df, int64_t size) {
  *   df: the DF
  *   size: size of its value
  *   reason: "expired": read as often as announced; "deleted" by the program; "end": held to the end of the
- *    run */
+ *     run */
 static inline void ws_df_destroy_at(ws_stream *s, int64_t t, ws_df df, int64_t size, int reason) {
     uint64_t *r = ws_reserve(s, 4, t);
     if (!r) return;
@@ -947,16 +947,16 @@ static inline void ws_wait_ended(ws_stream *s, ws_name name) {
 
 /* SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
  *   kind: what it does: "barrier", "notify", "wait", "broadcast", "scatter", "gather", "reduce",
- *    "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free", "start",
- *    "finish"
+ *     "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free",
+ *     "start", "finish"
  *   sync: which data may be used before all have entered and after one has left, as "IN/OUT" of "all", "my"
- *    and "no"; empty if the interface has no such modes
+ *     and "no"; empty if the interface has no such modes
  *   start: the first member
  *   stride: distance between members
  *   size: number of members
  *   root: the node that data comes from ("broadcast", "scatter", "permute": for this member) or goes to
- *    ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 if there is none or it is
- *    unknown
+ *     ("gather", "reduce"), or that has the first element ("prefix-reduce"); -1 if there is none or it is
+ *     unknown
  *   sent: bytes this member sends to others
  *   received: bytes it receives from others */
 static inline void ws_collective_at(ws_stream *s, int64_t t, ws_name kind, ws_name sync, int start,
@@ -979,7 +979,7 @@ static inline void ws_collective(ws_stream *s, ws_name kind, ws_name sync, int s
 }
 
 /* SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that
- *  requested it.
+ * requested it.
  *   lock: the lock, the same number on all nodes */
 static inline void ws_acquired_at(ws_stream *s, int64_t t, uint64_t lock) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -1004,7 +1004,7 @@ static inline void ws_released(ws_stream *s, uint64_t lock) {
 }
 
 /* RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its
- *  run-time system.
+ * run-time system.
  *   region: the region, and where it is called */
 static inline void ws_entered_at(ws_stream *s, int64_t t, ws_site region) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -1029,7 +1029,7 @@ static inline void ws_exited(ws_stream *s, ws_site region) {
 }
 
 /* MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same
- *  interface.
+ * interface.
  *   to: the node whose memory is written
  *   bytes: bytes written
  *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
@@ -1046,7 +1046,7 @@ static inline void ws_put(ws_stream *s, int to, int64_t bytes, uint64_t transfer
 }
 
 /* MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same
- *  interface.
+ * interface.
  *   from: the node whose memory is read
  *   bytes: bytes read
  *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
@@ -1063,7 +1063,7 @@ static inline void ws_get(ws_stream *s, int from, int64_t bytes, uint64_t transf
 }
 
 /* MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory,
- *  or its own.
+ * or its own.
  *   on: the node whose memory is changed
  *   bytes: size of the value */
 static inline void ws_remote_atomic_at(ws_stream *s, int64_t t, int on, int64_t bytes) {
@@ -1078,7 +1078,7 @@ static inline void ws_remote_atomic(ws_stream *s, int on, int64_t bytes) {
 }
 
 /* MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited
- *  for it.
+ * for it.
  *   transfer: the transfer; 0: all that this worker has started */
 static inline void ws_completed_at(ws_stream *s, int64_t t, uint64_t transfer) {
     uint64_t *r = ws_reserve(s, 2, t);
@@ -1100,9 +1100,13 @@ static inline void ws_completed(ws_stream *s, uint64_t transfer) {
 
 /* ==== Implementation ==============================================================================
  *
- * Locks, from the outside in: wsi_all (list of contexts), ctx->mu (streams, pool, queue),
- * ctx->defs_mu, ctx->emu (the error); stream->mu, taken before ctx->mu, is held where a stream's
- * buffer changes and by wsi_finish; ctx->io is held by whoever packs and writes. */
+ * Locks, outermost first:
+ *     wsi_all_mu      the list of contexts
+ *     stream->mu      changes of the stream's buffer; wsi_finish; taken before ctx->mu
+ *     ctx->mu         streams, pool, queue
+ *     ctx->defs_mu    definitions
+ *     ctx->emu        the first error
+ * ctx->io is held by whoever packs and writes. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -1126,7 +1130,7 @@ static inline void ws_completed(ws_stream *s, uint64_t transfer) {
 #include <cpuid.h>
 #endif
 #ifndef CLOCK_MONOTONIC
-#error "whyslow.h: include it before other headers where WHYSLOW_IMPLEMENTATION is defined, or compile with -D_POSIX_C_SOURCE=200809L"
+#error "whyslow.h: with WHYSLOW_IMPLEMENTATION include it first, or use -D_POSIX_C_SOURCE=200809L"
 #endif
 
 #ifdef __cplusplus
@@ -1150,7 +1154,7 @@ enum {
     WSI_END_WORDS = 2
 };
 
-/* What packing needs to know of a kind. types: of the fixed fields, then of the list. */
+/* What packing needs to know about a kind. types holds those of the fixed fields, then that of the list. */
 typedef struct wsi_layout {
     uint16_t kind;
     uint8_t flags, fixed, list;
@@ -1158,7 +1162,7 @@ typedef struct wsi_layout {
     uint8_t types[WSI_MAX_FIELDS];
 } wsi_layout;
 
-/* Growing arrays. A failed allocation sets bad; what follows is left out. */
+/* Growing arrays. A failed allocation sets bad, and whatever is appended later is left out. */
 typedef struct wsi_bytes {
     uint8_t *p;
     size_t n, cap;
@@ -1176,7 +1180,7 @@ typedef struct wsi_buffer {
     struct wsi_buffer *link;
     struct wsi_stream *stream;
     size_t n, cap;  /* words used, words */
-    size_t written; /* words that are in the file already; under the stream's mu, of a queued one the writer's */
+    size_t written; /* words already in the file; under the stream's mu, or the writer's while queued */
 } wsi_buffer;
 
 #define WSI_WORDS(b) ((uint64_t *)((b) + 1))
@@ -1193,10 +1197,10 @@ typedef struct wsi_stream {
     int id;
     wsi_buffer *buffer; /* the one in pub */
     pthread_mutex_t mu;
-    wsi_lost lost;    /* for want of a buffer; under mu */
+    wsi_lost lost;    /* because there was no buffer; under mu */
     wsi_lost unsaved; /* because writing failed; under ctx->io */
     uint32_t seq;     /* blocks in the file */
-    char apart[64];   /* streams of different threads do not share cache lines */
+    char apart[64];   /* keeps streams of different threads on separate cache lines */
 } wsi_stream;
 
 /* Definitions not yet written. */
@@ -1207,7 +1211,7 @@ typedef struct wsi_pending {
     size_t ndfs;
 } wsi_pending;
 
-typedef struct wsi_entry { /* of the table of strings */
+typedef struct wsi_entry { /* in the table of strings */
     char *text;
     uint32_t len, name;
 } wsi_entry;
@@ -1241,20 +1245,20 @@ typedef struct wsi_header {
 struct ws_context {
     /* Settings, fixed from ws_open on. */
     int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
-    int growing; /* workers grows, under mu, until refuse is set */
+    int growing;   /* workers grows, under mu, until refuse is set */
     int64_t flush; /* ns; 0: never */
-    int64_t since, since_cpu; /* when the context was opened, or as told, and the CPU time of the process then */
-    int told_since;
-    size_t words; /* of a buffer */
+    int64_t since, since_cpu; /* when the workers' time begins, and the CPU time of the process then */
+    int told_since;           /* the options gave since */
+    size_t words;             /* of a buffer */
     char *dir, *path, *program, **hosts;
-    char *place; /* path, absolute; null: unknown */
+    char *place;  /* the absolute path; null: unknown */
     char run[33]; /* id of the run; "": unknown */
     struct timespec started;
 
-    int off;         /* nothing is recorded (any more); atomic */
+    int off;         /* atomic: nothing is recorded, or no longer */
     uint64_t lost;   /* atomic */
     int64_t waited;  /* atomic; ns */
-    uint64_t ids;    /* atomic: the last of ws_new_id */
+    uint64_t ids;    /* atomic: the last counter of ws_new_id */
     int failed;      /* atomic: error is set */
     char error[512]; /* written once */
     pthread_mutex_t emu;
@@ -1264,7 +1268,7 @@ struct ws_context {
     wsi_stream **streams;
     size_t nstreams;
     wsi_buffer *free_list, *queue, **queue_end;
-    size_t made; /* buffers of the pool in existence */
+    size_t made; /* buffers that exist in the pool */
     int closing, refuse;
     pthread_t writer;
     int has_writer;
@@ -1282,7 +1286,7 @@ struct ws_context {
     int fd;
     uint64_t at; /* length of the file up to the last whole block */
     uint32_t defs_blocks;
-    int torn; /* the file could not be cut back to at: nothing can follow */
+    int torn; /* the file could not be truncated to at, so nothing can follow */
     wsi_bytes raw, block, index;
     wsi_bytes unsaved_defs; /* payload of a definition block that could not be written */
     uint32_t unsaved_count, entries;
@@ -1294,7 +1298,7 @@ struct ws_context {
 
 static void wsi_fail(ws_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* wsi_fail notes the first error and says it on standard error. */
+/* wsi_fail stores the first error and prints it on standard error. */
 static void wsi_fail(ws_context *ctx, const char *format, ...) {
     pthread_mutex_lock(&ctx->emu);
     if (!ctx->failed) {
@@ -1317,7 +1321,7 @@ static void wsi_count_lost(ws_context *ctx, wsi_lost *l, uint64_t count, int64_t
     __atomic_fetch_add(&ctx->lost, count, __ATOMIC_RELAXED);
 }
 
-/* wsi_room makes room for more elements of the given size and returns 0 where there is no memory. */
+/* wsi_room makes room for more elements of the given size. It returns 0 if there is no memory. */
 static int wsi_room(void **p, size_t n, size_t *cap, size_t more, size_t size) {
     if (n + more <= *cap) return 1;
     size_t want = 2 * *cap > n + more ? 2 * *cap : n + more + 64;
@@ -1378,8 +1382,8 @@ static int wsi_push(wsi_words *w, const uint64_t *v, size_t n) {
     return 1;
 }
 
-/* Standard kinds, generated from trace/kinds.go: number, flags of blocks that hold one, fixed fields, list,
- * namespace, names, types. */
+/* Standard kinds, generated from trace/kinds.go: number, flags of the blocks that hold one, number of fixed
+ * fields, whether there is a list, namespace, names, types. */
 enum {
     WSI_INT = 1,
     WSI_UINT = 2,
@@ -1471,16 +1475,16 @@ static const wsi_layout wsi_standard[] = {
 
 /* ---- Clock ---------------------------------------------------------------------------------------
  *
- * The factor between counter and nanoseconds is measured from when the program is loaded to the
- * first use, 4 ms at least, and never changes: times do not jump. A pair of readings is
- * accurate to some 20 ns, hence 10 millionths at worst. */
+ * The factor between the counter and nanoseconds is measured once, between the loading of the program and the
+ * first use of the clock, at least 4 ms apart. It never changes afterwards, so times do not jump. A pair of
+ * readings is accurate to about 20 ns, so the factor is off by 10 millionths at most. */
 
 ws_clock ws_the_clock;
 static const char *wsi_clock_name = "monotonic"; /* what ws_now reads */
 static pthread_once_t wsi_clock_once = PTHREAD_ONCE_INIT;
-static int wsi_clock_wish; /* 0: monotonic, 1: the counter where it can be used */
+static int wsi_clock_wish; /* 0: monotonic, 1: the counter if it is usable */
 
-/* Records hold 54 bits of time; CLOCK_MONOTONIC is cut to 52, so that a run has 52 days of room. */
+/* Records hold 54 bits of time. CLOCK_MONOTONIC is cut to 52, which leaves a run room for 52 days. */
 static const int64_t wsi_fold = (int64_t)1 << 52;
 static int64_t wsi_fold_base = -1;
 
@@ -1506,7 +1510,7 @@ static uint64_t wsi_tsc(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-/* wsi_pair reads both clocks at one moment: of several attempts that with the narrowest bracket. */
+/* wsi_pair reads both clocks at one moment: of 16 attempts it takes the one with the narrowest bracket. */
 static void wsi_pair(uint64_t *tsc, int64_t *ns) {
     uint64_t best = ~(uint64_t)0;
     for (int i = 0; i < 16; i++) {
@@ -1526,8 +1530,8 @@ static int64_t wsi_first_ns;
 
 __attribute__((constructor)) static void wsi_clock_load(void) { wsi_pair(&wsi_first_tsc, &wsi_first_ns); }
 
-/* wsi_constant reports a counter of constant rate that does not stop in any sleep state and that
- * the kernel uses itself: one it found unsynchronised it would have given up. */
+/* wsi_constant tells whether the counter has a constant rate, never stops in a sleep state, and is used by
+ * the kernel itself. The kernel would have given up a counter that it found unsynchronised. */
 static int wsi_constant(void) {
     unsigned a, b, c, d;
     if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)) return 0;
@@ -1549,7 +1553,7 @@ static void wsi_calibrate(void) {
     wsi_pair(&tsc, &ns);
     if (tsc <= wsi_first_tsc || ns <= wsi_first_ns) return;
     double m = (double)(ns - wsi_first_ns) / (double)(tsc - wsi_first_tsc) * 4294967296.0;
-    /* Outside 0.2 to 20 GHz the counter is no clock. */
+    /* A counter below 0.2 or above 20 GHz is no clock. */
     if (m < 4294967296.0 / 20 || m > 4294967296.0 * 5) return;
     ws_the_clock.origin = wsi_first_tsc;
     ws_the_clock.base = wsi_first_ns - wsi_fold_base;
@@ -1570,7 +1574,7 @@ int64_t ws_now_slow(void) {
     return wsi_monotonic() - wsi_fold_base;
 }
 
-/* wsi_clock_start chooses the clock, the first time it is called. */
+/* wsi_clock_start chooses the clock. Only the first call has an effect. */
 static void wsi_clock_start(int counter) {
     static int chosen;
     if (!__atomic_exchange_n(&chosen, 1, __ATOMIC_ACQ_REL)) wsi_clock_wish = counter;
@@ -1578,7 +1582,7 @@ static void wsi_clock_start(int counter) {
 }
 
 
-/* ---- Packing: records to columns -------------------------------------------------------------------- */
+/* ---- Packing: records to columns ----------------------------------------------------------------- */
 
 enum { WSI_CONSTANT, WSI_PLAIN, WSI_SIGNED, WSI_DELTA }; /* forms of columns */
 
@@ -1590,7 +1594,7 @@ static int wsi_same(const uint64_t *v, size_t n) {
     return 1;
 }
 
-/* wsi_column stores words in the given form, or as a constant if they are one and that is allowed. */
+/* wsi_column stores words in the given form, or as a constant if all are equal and constant allows it. */
 static void wsi_column(wsi_bytes *b, const uint64_t *v, size_t n, int form, int constant) {
     if (!n) return;
     if (constant && wsi_same(v, n)) {
@@ -1630,7 +1634,7 @@ static int wsi_form(int type) {
     return WSI_PLAIN;
 }
 
-/* wsi_beyond is the bits that must be 0 in values of a type; readers refuse blocks with others. */
+/* wsi_beyond returns the bits that must be 0 in values of a type. Readers refuse blocks that set them. */
 static uint64_t wsi_beyond(int type) {
     switch (type) {
     case WSI_DF:
@@ -1661,19 +1665,19 @@ static int wsi_pack_room(wsi_packer *p, size_t words) {
     return p->cap > 0;
 }
 
-/* wsi_mask cuts what does not fit its type, and says so. */
+/* wsi_mask cuts values that do not fit their type, and reports that as an error. */
 static void wsi_mask(ws_context *ctx, const wsi_layout *l, int field, uint64_t *v, size_t n) {
     uint64_t beyond = wsi_beyond(l->types[field]), bits = 0;
     if (!beyond) return;
     for (size_t i = 0; i < n; i++) bits |= v[i];
     if (!(bits & beyond)) return;
-    wsi_fail(ctx, "event %s.%s: a value of field %d does not fit its type %s and was cut", l->space, l->name, field + 1,
-             wsi_type_names[l->types[field]]);
+    wsi_fail(ctx, "event %s.%s: a value of field %d does not fit its type %s and was cut", l->space, l->name,
+             field + 1, wsi_type_names[l->types[field]]);
     for (size_t i = 0; i < n; i++) v[i] &= ~beyond;
 }
 
-/* wsi_pack_field stores one field. Ids are two columns, node and counter, since one of them hardly
- * ever changes; floats are turned round, since round numbers have their zeros at the end. */
+/* wsi_pack_field stores one field. Ids become two columns, node and counter, because the node hardly ever
+ * changes. The bytes of floats are reversed, because round numbers end in zeros. */
 static void wsi_pack_field(ws_context *ctx, wsi_bytes *out, const wsi_layout *l, int field, size_t n) {
     uint64_t *v = ctx->pack.vals, *nodes = ctx->pack.nodes;
     int type = l->types[field];
@@ -1691,14 +1695,15 @@ static void wsi_pack_field(ws_context *ctx, wsi_bytes *out, const wsi_layout *l,
     wsi_column(out, v, n, wsi_form(type), 1);
 }
 
-static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, const wsi_layout *l, const uint32_t *at, size_t n) {
+static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, const wsi_layout *l,
+                          const uint32_t *at, size_t n) {
     uint64_t *v = ctx->pack.vals, longest = 0;
     for (int f = 0; f < l->fixed; f++) {
         for (size_t i = 0; i < n; i++) v[i] = w[at[i] + 1 + (uint32_t)f];
         wsi_pack_field(ctx, out, l, f, n);
     }
     if (!l->list) return;
-    uint32_t len = 1 + (uint32_t)l->fixed; /* where a record has its list's length */
+    uint32_t len = 1 + (uint32_t)l->fixed; /* index of the list's length in a record */
     for (size_t i = 0; i < n; i++)
         if (w[at[i] + len] > longest) longest = w[at[i] + len];
     for (uint32_t pos = 0; pos < longest && pos < WSI_LIST_COLUMNS; pos++) {
@@ -1715,14 +1720,14 @@ static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, co
     wsi_column(out, v, k, WSI_DELTA, 0);
 }
 
-/* wsi_pack fills out with the payload for the records in w and h with what the header says of them. It
- * returns the number of words it took: fewer than n where a block is full, 0 where there is
- * no memory. */
+/* wsi_pack packs the records in w into the payload out, and fills the parts of h that describe them. It
+ * returns the number of words taken: fewer than n if the block is full, 0 if there is no memory. */
 static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_t n, wsi_header *h) {
     wsi_packer *p = &ctx->pack;
     size_t i = 0;
-    /* No more words than this get into a block, however large the buffer is. */
-    if (!wsi_pack_room(p, n < WSI_BLOCK_WORDS + WSI_MAX_RECORD ? n : WSI_BLOCK_WORDS + WSI_MAX_RECORD)) return 0;
+    /* A block never takes more words than this, however large the buffer is. */
+    if (!wsi_pack_room(p, n < WSI_BLOCK_WORDS + WSI_MAX_RECORD ? n : WSI_BLOCK_WORDS + WSI_MAX_RECORD))
+        return 0;
     for (size_t j = 0; j < p->nused; j++) p->index[p->used[j]->kind] = 0;
     p->nused = 0;
     while (i < n && i < WSI_BLOCK_WORDS) {
@@ -1753,7 +1758,8 @@ static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_
         start += p->count[j];
         p->count[j] = 0;
     }
-    for (uint32_t e = 0; e < h->count; e++) p->order[p->start[p->kinds[e]] + p->count[p->kinds[e]]++] = p->at[e];
+    for (uint32_t e = 0; e < h->count; e++)
+        p->order[p->start[p->kinds[e]] + p->count[p->kinds[e]]++] = p->at[e];
 
     out->n = 0, out->bad = 0;
     wsi_varint(out, p->nused);
@@ -1768,17 +1774,19 @@ static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_
     wsi_column(out, p->vals, h->count, WSI_DELTA, 1);
     for (size_t j = 0; j < p->nused; j++) {
         if (!p->used[j]->list) continue;
-        for (uint32_t e = 0; e < p->count[j]; e++) p->vals[e] = w[p->order[p->start[j] + e] + 1 + p->used[j]->fixed];
+        for (uint32_t e = 0; e < p->count[j]; e++)
+            p->vals[e] = w[p->order[p->start[j] + e] + 1 + p->used[j]->fixed];
         wsi_column(out, p->vals, p->count[j], WSI_PLAIN, 1);
     }
-    for (size_t j = 0; j < p->nused; j++) wsi_pack_kind(ctx, out, w, p->used[j], p->order + p->start[j], p->count[j]);
+    for (size_t j = 0; j < p->nused; j++)
+        wsi_pack_kind(ctx, out, w, p->used[j], p->order + p->start[j], p->count[j]);
     return out->bad ? 0 : i;
 }
 
-/* wsi_pack_defs makes the payload of a definition block: length and bytes of the rows, then the DFs by
- * column. dfs holds number, name, length and identity of each DF. */
-static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, size_t bytes, size_t nrows, const uint64_t *dfs, size_t words,
-                         size_t ndfs) {
+/* wsi_pack_defs makes the payload of a definition block: the length and bytes of the rows, then the DFs by
+ * column. dfs holds the number, name, length and identity of each DF. It returns 0 if there is no memory. */
+static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, size_t bytes, size_t nrows,
+                         const uint64_t *dfs, size_t words, size_t ndfs) {
     wsi_packer *p = &ctx->pack;
     uint64_t longest = 0;
     size_t k = 0;
@@ -1804,7 +1812,8 @@ static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, s
     }
     k = 0;
     for (size_t i = 0; i < ndfs; i++)
-        for (uint64_t pos = WSI_DF_COLUMNS; pos < dfs[p->at[i] + 2]; pos++) p->vals[k++] = dfs[p->at[i] + 3 + pos];
+        for (uint64_t pos = WSI_DF_COLUMNS; pos < dfs[p->at[i] + 2]; pos++)
+            p->vals[k++] = dfs[p->at[i] + 3 + pos];
     wsi_column(out, p->vals, k, WSI_DELTA, 0);
     return !out->bad;
 }
@@ -1812,10 +1821,9 @@ static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, s
 
 /* ---- The file: header, blocks, index ------------------------------------------------------------------
  *
- * A block that cannot be written (disk full) does not end recording: the file is cut back to
- * its last whole block, the block's events are counted, and the next block of the stream is
- * preceded by an onLost that tells of them. Definitions are kept until they are written, since later
- * blocks need them. */
+ * A block that cannot be written (disk full) does not end recording. The file is truncated to its last whole
+ * block, the events of the failed block are counted, and an onLost with that count precedes the stream's next
+ * block. Definitions are kept until they are written, because later blocks need them. */
 
 static uint32_t wsi_crc_table[8][256];
 static pthread_once_t wsi_crc_once = PTHREAD_ONCE_INIT;
@@ -1827,22 +1835,25 @@ static void wsi_crc_init(void) {
         wsi_crc_table[0][i] = c;
     }
     for (uint32_t i = 0; i < 256; i++)
-        for (int k = 1; k < 8; k++) wsi_crc_table[k][i] = wsi_crc_table[k - 1][i] >> 8 ^ wsi_crc_table[0][wsi_crc_table[k - 1][i] & 255];
+        for (int k = 1; k < 8; k++)
+            wsi_crc_table[k][i] = wsi_crc_table[k - 1][i] >> 8 ^
+                                  wsi_crc_table[0][wsi_crc_table[k - 1][i] & 255];
 }
 
-/* wsi_crc is CRC-32C, eight bytes at a time. */
+/* wsi_crc returns the CRC-32C, computed eight bytes at a time. */
 static uint32_t wsi_crc(const uint8_t *p, size_t n) {
     uint32_t c = ~(uint32_t)0;
     for (; n >= 8; p += 8, n -= 8) {
         c ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        c = wsi_crc_table[7][c & 255] ^ wsi_crc_table[6][c >> 8 & 255] ^ wsi_crc_table[5][c >> 16 & 255] ^ wsi_crc_table[4][c >> 24] ^
-            wsi_crc_table[3][p[4]] ^ wsi_crc_table[2][p[5]] ^ wsi_crc_table[1][p[6]] ^ wsi_crc_table[0][p[7]];
+        c = wsi_crc_table[7][c & 255] ^ wsi_crc_table[6][c >> 8 & 255] ^ wsi_crc_table[5][c >> 16 & 255] ^
+            wsi_crc_table[4][c >> 24] ^ wsi_crc_table[3][p[4]] ^ wsi_crc_table[2][p[5]] ^
+            wsi_crc_table[1][p[6]] ^ wsi_crc_table[0][p[7]];
     }
     for (; n; p++, n--) c = c >> 8 ^ wsi_crc_table[0][(c ^ *p) & 255];
     return ~c;
 }
 
-/* libzstd's functions; all null where the library is not there. */
+/* libzstd's functions, all null if the library is missing. */
 static struct {
     void *(*create)(void);
     size_t (*release)(void *);
@@ -1857,7 +1868,7 @@ static pthread_once_t wsi_zstd_once = PTHREAD_ONCE_INIT;
 static void wsi_zstd_init(void) {}
 #else
 #ifdef __ELF__
-/* With an old C library that is linked without -ldl, and in static executables, dlopen is null. */
+/* dlopen is null in static executables, and with an old C library linked without -ldl. */
 #pragma weak dlopen
 #pragma weak dlsym
 #endif
@@ -1871,11 +1882,12 @@ static void wsi_zstd_init(void) {
     void *lib = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
     if (!lib) return;
-    static const char *const names[] = {"ZSTD_createCCtx", "ZSTD_freeCCtx", "ZSTD_compressBound", "ZSTD_compressCCtx", "ZSTD_isError"};
+    static const char *const names[] = {"ZSTD_createCCtx", "ZSTD_freeCCtx", "ZSTD_compressBound",
+                                        "ZSTD_compressCCtx", "ZSTD_isError"};
     void *found[5];
     for (int i = 0; i < 5; i++)
         if (!(found[i] = dlsym(lib, names[i]))) return;
-    /* C has no conversion from a pointer to data to one to a function. */
+    /* C has no conversion from a data pointer to a function pointer. */
     memcpy(&wsi_zstd.create, &found[0], sizeof(void *));
     memcpy(&wsi_zstd.release, &found[1], sizeof(void *));
     memcpy(&wsi_zstd.bound, &found[2], sizeof(void *));
@@ -1891,7 +1903,7 @@ static int wsi_zstd_level(int level) {
     return levels[level > 4 ? 4 : level];
 }
 
-/* wsi_flush_block writes ctx->block as a whole, or leaves the file as it was and returns the error. */
+/* wsi_flush_block writes ctx->block as a whole, or leaves the file as it was. Returns an errno. */
 static int wsi_flush_block(ws_context *ctx) {
     size_t done = 0;
     if (ctx->block.bad) return ENOMEM;
@@ -1901,7 +1913,9 @@ static int wsi_flush_block(ws_context *ctx) {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             int err = n < 0 ? errno : ENOSPC;
-            if (done > 0 && (ftruncate(ctx->fd, (off_t)ctx->at) || lseek(ctx->fd, (off_t)ctx->at, SEEK_SET) < 0)) ctx->torn = 1;
+            if (done > 0 &&
+                (ftruncate(ctx->fd, (off_t)ctx->at) || lseek(ctx->fd, (off_t)ctx->at, SEEK_SET) < 0))
+                ctx->torn = 1;
             return err;
         }
         done += (size_t)n;
@@ -1941,7 +1955,8 @@ static int wsi_put(ws_context *ctx, wsi_header *h, const wsi_bytes *raw) {
     if (ctx->zstd && raw->n > 32) {
         size_t room = wsi_zstd.bound(raw->n);
         if (wsi_grow(b, 64 + room)) {
-            packed = wsi_zstd.compress(ctx->zstd, b->p + 64, room, raw->p, raw->n, wsi_zstd_level(ctx->level));
+            packed = wsi_zstd.compress(ctx->zstd, b->p + 64, room, raw->p, raw->n,
+                                       wsi_zstd_level(ctx->level));
             if (wsi_zstd.is_error(packed) || packed >= raw->n) packed = 0;
         }
     }
@@ -1949,7 +1964,8 @@ static int wsi_put(ws_context *ctx, wsi_header *h, const wsi_bytes *raw) {
     b->n = 64 + packed;
     h->codec = packed > 0;
     if (!packed) wsi_append(b, raw->p, raw->n);
-    /* Readers refuse what unpacks to over 4096 + 64 times its length: append a frame that decoders skip. */
+    /* Readers refuse blocks that unpack to over 4096 + 64 times their length, so append a frame that decoders
+     * skip. */
     least = raw->n > 4096 ? (raw->n - 4096 + 63) / 64 : 0;
     if (packed && packed < least) {
         size_t pad = least - packed > 8 ? least - packed - 8 : 0;
@@ -1971,10 +1987,12 @@ static int wsi_put(ws_context *ctx, wsi_header *h, const wsi_bytes *raw) {
     return err;
 }
 
-static void wsi_fail_write(ws_context *ctx, int err) { wsi_fail(ctx, "cannot write %s: %s; events are being lost", ctx->path, strerror(err)); }
+static void wsi_fail_write(ws_context *ctx, int err) {
+    wsi_fail(ctx, "cannot write %s: %s; events are being lost", ctx->path, strerror(err));
+}
 
-/* wsi_take_defs packs the next portion of definitions into ctx->raw and returns the number of them. What
- * is too much for one block stays; cutting is by whole definitions. */
+/* wsi_take_defs packs the next portion of definitions into ctx->raw and returns how many it took. Definitions
+ * that do not fit one block stay for the next. */
 static uint32_t wsi_take_defs(ws_context *ctx) {
     wsi_pending *d = &ctx->defs;
     size_t rows = 0, nrows = 0, words = 0, ndfs = 0;
@@ -1999,7 +2017,7 @@ static uint32_t wsi_take_defs(ws_context *ctx) {
         d->dfs.n -= words;
         if (d->dfs.n) memmove(d->dfs.p, d->dfs.p + words, d->dfs.n * sizeof *d->dfs.p);
     } else {
-        count = 0; /* without memory: next time */
+        count = 0; /* no memory: try again next time */
     }
     pthread_mutex_unlock(&ctx->defs_mu);
     return count;
@@ -2012,7 +2030,7 @@ static int wsi_put_defs(ws_context *ctx, const wsi_bytes *raw, uint32_t count) {
     return err;
 }
 
-/* wsi_write_defs writes the definitions made so far. */
+/* wsi_write_defs writes the definitions made so far. Returns an errno. */
 static int wsi_write_defs(ws_context *ctx) {
     int err = 0;
     if (ctx->unsaved_count) {
@@ -2030,7 +2048,7 @@ static int wsi_write_defs(ws_context *ctx) {
     return 0;
 }
 
-/* wsi_write_words writes records as data blocks. What cannot be written is counted. */
+/* wsi_write_words writes records as data blocks and counts those that it cannot write. Returns an errno. */
 static int wsi_write_words(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t n) {
     int err = 0;
     while (n) {
@@ -2050,22 +2068,23 @@ static int wsi_write_words(ws_context *ctx, wsi_stream *s, const uint64_t *w, si
     return err;
 }
 
-/* wsi_write writes the definitions made so far and then the buffer: whoever appended its events had
- * made the definitions before. The caller holds ctx->io. */
+/* wsi_write writes the definitions made so far, then the buffer. Definitions come first because the thread
+ * that recorded the events made them before. The caller holds ctx->io. */
 static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t n) {
     int err = wsi_write_defs(ctx);
     if (s->unsaved.count && !err) {
         wsi_lost l = s->unsaved;
-        uint64_t rec[WSI_LOST_WORDS] = {(uint64_t)l.last << 10 | WS_LOST, l.count, (uint64_t)l.first, (uint64_t)l.last, (uint64_t)s->id};
+        uint64_t rec[WSI_LOST_WORDS] = {(uint64_t)l.last << 10 | WS_LOST, l.count, (uint64_t)l.first,
+                                        (uint64_t)l.last, (uint64_t)s->id};
         wsi_lost none = {0, 0, 0};
         s->unsaved = none;
         if ((err = wsi_write_words(ctx, s, rec, WSI_LOST_WORDS))) {
-            s->unsaved = l; /* the record itself is no event of the program's */
+            s->unsaved = l; /* the onLost itself is not an event of the program */
             __atomic_fetch_sub(&ctx->lost, 1, __ATOMIC_RELAXED);
         }
     }
     if (!n) return;
-    if (err) { /* nothing that needs them may come before the definitions: only count */
+    if (err) { /* events must not precede their definitions, so only count them */
         wsi_header h = {2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         while (n) {
             size_t took = wsi_pack(ctx, &ctx->raw, w, n, &h);
@@ -2080,8 +2099,8 @@ static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t 
     if (err) wsi_fail_write(ctx, err);
 }
 
-/* wsi_end_file writes the index and the trailer, and closes the file. If the index is too large, readers look
- * for the blocks. */
+/* wsi_end_file writes the index and the trailer, and closes the file. An index that is too large is left out:
+ * readers then search for the blocks. */
 static void wsi_end_file(ws_context *ctx) {
     int err = wsi_write_defs(ctx);
     uint64_t at = ctx->at;
@@ -2096,14 +2115,16 @@ static void wsi_end_file(ws_context *ctx) {
         }
     }
     struct stat file, there;
-    if (!fstat(ctx->fd, &file) && (!file.st_nlink || (ctx->place && (stat(ctx->place, &there) || there.st_ino != file.st_ino || there.st_dev != file.st_dev))))
+    if (!fstat(ctx->fd, &file) &&
+        (!file.st_nlink || (ctx->place && (stat(ctx->place, &there) || there.st_ino != file.st_ino ||
+                                           there.st_dev != file.st_dev))))
         wsi_fail(ctx, "%s was removed, renamed or replaced during the run", ctx->path);
     if (close(ctx->fd) && !err) err = errno;
     ctx->fd = -1;
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
 }
 
-/* wsi_hex returns the value of a hexadecimal digit, -1 for other characters. */
+/* wsi_hex returns the value of a hexadecimal digit, or -1 for any other character. */
 static int wsi_hex(char c) {
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
@@ -2125,9 +2146,9 @@ static int wsi_start_file(ws_context *ctx) {
 }
 
 
-/* ---- Definitions ---------------------------------------------------------------------------------------- */
+/* ---- Definitions --------------------------------------------------------------------------------- */
 
-/* While nothing can be written, definitions are kept up to this many bytes. */
+/* As long as nothing can be written, up to this many bytes of definitions are kept. */
 static const size_t wsi_defs_limit = (size_t)64 << 20;
 
 static void wsi_check_defs(ws_context *ctx) {
@@ -2138,7 +2159,7 @@ static void wsi_check_defs(ws_context *ctx) {
     }
 }
 
-/* wsi_row appends a definition; defs_mu is held. */
+/* wsi_row appends a definition. The caller holds defs_mu. */
 static void wsi_row(ws_context *ctx, int tag, const wsi_bytes *body) {
     wsi_bytes *rows = &ctx->defs.rows;
     size_t before = rows->n;
@@ -2156,10 +2177,11 @@ static uint32_t wsi_hash(const char *text, size_t len) {
     return h ^ h >> 15;
 }
 
-/* wsi_slot returns the place of a string in the table, which has room. */
+/* wsi_slot returns the place of a string in the table, which must have a free entry. */
 static wsi_entry *wsi_slot(wsi_entry *table, size_t cap, const char *text, size_t len) {
     size_t i = wsi_hash(text, len) & (cap - 1);
-    while (table[i].text && (table[i].len != len || memcmp(table[i].text, text, len))) i = (i + 1) & (cap - 1);
+    while (table[i].text && (table[i].len != len || memcmp(table[i].text, text, len)))
+        i = (i + 1) & (cap - 1);
     return &table[i];
 }
 
@@ -2179,22 +2201,23 @@ static int wsi_rehash(ws_context *ctx) {
 
 static const uint64_t wsi_k0 = 0x9e3779b97f4a7c15u, wsi_k1 = 0xd6e8feb86659fd93u;
 
-/* wsi_mix takes the next element into the hash h of a list, which begins with its length times wsi_k1. */
+/* wsi_mix adds the next element to the hash h of a list. h starts as the length of the list times wsi_k1. */
 static uint64_t wsi_mix(uint64_t h, uint64_t v) {
-    uint64_t x = h ^ v ^ wsi_k0, x0 = x & 0xffffffffu, x1 = x >> 32, k0 = wsi_k1 & 0xffffffffu, k1 = wsi_k1 >> 32;
+    uint64_t x = h ^ v ^ wsi_k0, x0 = x & 0xffffffffu, x1 = x >> 32;
+    uint64_t k0 = wsi_k1 & 0xffffffffu, k1 = wsi_k1 >> 32;
     uint64_t low = x0 * k0, mid = x1 * k0 + (low >> 32), mid2 = x0 * k1 + (mid & 0xffffffffu);
     return (h << 23 | h >> 41) ^ (x1 * k1 + (mid >> 32) + (mid2 >> 32)) ^ x * wsi_k1;
 }
 
-/* wsi_mixed is the hash of the whole list, the one that readers name DFs by. It is never 0. */
+/* wsi_mixed finishes the hash of a list. Readers name DFs by it. It is never 0. */
 static uint64_t wsi_mixed(uint64_t h) {
     h = (h ^ h >> 32) * wsi_k0;
     h ^= h >> 29;
     return h ? h : wsi_k0;
 }
 
-/* wsi_short_name is the beginning of a string that is too long, ended by a hash of the whole: strings that
- * differ stay different. The caller frees it. */
+/* wsi_short_name returns the beginning of a string that is too long, followed by a hash of the whole, so that
+ * different strings stay different. The caller frees it. */
 static char *wsi_short_name(const char *text, size_t len) {
     char *s = (char *)malloc(WSI_MAX_STRING + 1);
     uint64_t h = len * wsi_k1;
@@ -2205,7 +2228,7 @@ static char *wsi_short_name(const char *text, size_t len) {
     return s;
 }
 
-/* wsi_whole_name defines a string of at most WSI_MAX_STRING bytes; defs_mu is held. */
+/* wsi_whole_name defines a string of at most WSI_MAX_STRING bytes. The caller holds defs_mu. */
 static ws_name wsi_whole_name(ws_context *ctx, const char *text, size_t len) {
     if (2 * ctx->names_n >= ctx->names_cap && !wsi_rehash(ctx)) {
         ctx->defs.rows.bad = 1;
@@ -2232,7 +2255,7 @@ static ws_name wsi_whole_name(ws_context *ctx, const char *text, size_t len) {
     return e->name = (uint32_t)++ctx->names_n;
 }
 
-/* wsi_name is ws_define_name with defs_mu held. */
+/* wsi_name is ws_define_name for callers that hold defs_mu. */
 static ws_name wsi_name(ws_context *ctx, const char *text) {
     size_t len = text ? strlen(text) : 0;
     if (!len) return 0;
@@ -2255,7 +2278,7 @@ ws_name ws_define_name(ws_context *ctx, const char *text) {
 
 static uint64_t wsi_place(int v) { return v > 0 ? (uint64_t)v : 0; }
 
-/* wsi_numbers appends a definition made of numbers; defs_mu is held. */
+/* wsi_numbers appends a definition that consists of numbers. The caller holds defs_mu. */
 static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
     wsi_bytes body = {0, 0, 0, 0};
     for (int i = 0; i < n; i++) wsi_varint(&body, v[i]);
@@ -2266,22 +2289,26 @@ static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
 ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column) {
     if (wsi_off(ctx)) return 0;
     if (kind < WS_ATOMIC || kind > WS_REGION_RUNTIME || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
-        wsi_fail(ctx, "code fragment %s: %d is no kind of code fragment: use WS_ATOMIC, WS_SUB ...", name, kind);
+        wsi_fail(ctx, "code fragment %s: %d is no kind of code fragment: use WS_ATOMIC, WS_SUB ...", name,
+                 kind);
         kind = WS_ATOMIC;
     }
     pthread_mutex_lock(&ctx->defs_mu);
     ws_code code = ++ctx->next_code;
-    uint64_t v[6] = {code, wsi_name(ctx, name), (uint64_t)kind, wsi_name(ctx, file), wsi_place(line), wsi_place(column)};
+    uint64_t v[6] = {code,                wsi_name(ctx, name), (uint64_t)kind,
+                     wsi_name(ctx, file), wsi_place(line),     wsi_place(column)};
     wsi_numbers(ctx, 2, v, 6);
     pthread_mutex_unlock(&ctx->defs_mu);
     return code;
 }
 
-ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line, int column, const char *text) {
+ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line,
+                       int column, const char *text) {
     if (wsi_off(ctx)) return 0;
     pthread_mutex_lock(&ctx->defs_mu);
     ws_site site = ++ctx->next_site;
-    uint64_t v[7] = {site, code, wsi_name(ctx, label), wsi_name(ctx, file), wsi_place(line), wsi_place(column), wsi_name(ctx, text)};
+    uint64_t v[7] = {site,            code,              wsi_name(ctx, label), wsi_name(ctx, file),
+                     wsi_place(line), wsi_place(column), wsi_name(ctx, text)};
     wsi_numbers(ctx, 3, v, 7);
     pthread_mutex_unlock(&ctx->defs_mu);
     return site;
@@ -2290,7 +2317,7 @@ ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const c
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n) {
     if (wsi_off(ctx)) return 0;
     size_t kept = n;
-    uint64_t rest[2] = {n * wsi_k1, n}; /* of a long list: the hash and the length of the whole */
+    uint64_t rest[2] = {n * wsi_k1, n}; /* the end of a list that is cut: hash and length of the whole */
     if (n > WSI_MAX_IDENTITY) {
         for (size_t i = 0; i < n; i++) rest[0] = wsi_mix(rest[0], (uint64_t)identity[i]);
         rest[0] = wsi_mixed(rest[0]);
@@ -2303,7 +2330,9 @@ ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_
     size_t before = dfs->n;
     uint64_t head[3] = {df, name, n};
     if (before * 8 > wsi_defs_limit) dfs->bad = 1;
-    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, kept) || !wsi_push(dfs, rest, n - kept)) dfs->n = before;
+    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, kept) ||
+        !wsi_push(dfs, rest, n - kept))
+        dfs->n = before;
     wsi_check_defs(ctx);
     pthread_mutex_unlock(&ctx->defs_mu);
     return df;
@@ -2318,8 +2347,8 @@ static int wsi_identifier(const char *s, size_t n) {
     return n > 0 && n <= 256;
 }
 
-/* wsi_parse_fields reads "step:Int residual:Float" into l and, as the format wants it, body. It
- * returns what is wrong, or null. */
+/* wsi_parse_fields parses "step:Int residual:Float" into l, and into body as the file stores it. It returns
+ * what is wrong, or null. */
 static const char *wsi_parse_fields(const char *p, wsi_layout *l, wsi_bytes *body) {
     const char *names[WSI_MAX_FIELDS];
     size_t lens[WSI_MAX_FIELDS], n = 0;
@@ -2337,7 +2366,9 @@ static const char *wsi_parse_fields(const char *p, wsi_layout *l, wsi_bytes *bod
         int type = 0;
         for (int t = 1; t < WSI_TYPES; t++)
             if (strlen(wsi_type_names[t]) == tlen && !memcmp(wsi_type_names[t], p, tlen)) type = t;
-        if (!type) return "unknown type: it is one of Int Uint Float CF DF Site Name Node Message NS Bytes Reason Ints DFs";
+        if (!type)
+            return "unknown type: it is one of Int Uint Float CF DF Site Name Node Message NS Bytes Reason "
+                   "Ints DFs";
         for (size_t i = 0; i < n; i++)
             if (lens[i] == len && !memcmp(names[i], name, len)) return "two fields have the same name";
         p += tlen;
@@ -2368,18 +2399,22 @@ static char *wsi_copy(const char *s) {
     return c ? strcpy(c, s) : 0;
 }
 
-/* wsi_add_kind declares a kind that was checked, or finds it; defs_mu is held. */
-static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *space, const char *name, const char *doc, const wsi_bytes *fields) {
+/* wsi_add_kind declares a kind that has been checked, or finds it if it exists. The caller holds defs_mu. */
+static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *space, const char *name,
+                            const char *doc, const wsi_bytes *fields) {
     ws_kind k = WS_FIRST_USER_KIND;
     for (; k < WSI_KINDS && ctx->kinds[k]; k++) {
         wsi_user_kind *old = ctx->kinds[k];
         if (strcmp(old->space, space) || strcmp(old->name, name)) continue;
-        if (old->layout.fixed == l->fixed && old->layout.list == l->list && !memcmp(old->layout.types, l->types, sizeof l->types)) return k;
+        if (old->layout.fixed == l->fixed && old->layout.list == l->list &&
+            !memcmp(old->layout.types, l->types, sizeof l->types))
+            return k;
         wsi_fail(ctx, "event %s.%s is declared twice, with different fields", space, name);
         return 0;
     }
     if (k == WSI_KINDS) {
-        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name, (int)WSI_KINDS - (int)WS_FIRST_USER_KIND);
+        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name,
+                 (int)WSI_KINDS - (int)WS_FIRST_USER_KIND);
         return 0;
     }
     wsi_user_kind *u = (wsi_user_kind *)calloc(1, sizeof *u);
@@ -2408,7 +2443,8 @@ static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *sp
     return k;
 }
 
-ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields, const char *doc) {
+ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields,
+                       const char *doc) {
     if (wsi_off(ctx)) return 0;
     wsi_layout l;
     memset(&l, 0, sizeof l);
@@ -2418,7 +2454,8 @@ ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, con
         wrong = "names are letters, digits and _, not starting with a digit";
     for (size_t i = 0; !wrong && i < sizeof wsi_standard / sizeof *wsi_standard; i++) {
         const wsi_layout *s = &wsi_standard[i];
-        if (!strcmp(s->space, space) && (!strcmp(s->name, name) || (s->alias && !strcmp(s->alias, name)))) wrong = "it is a standard one";
+        if (!strcmp(s->space, space) && (!strcmp(s->name, name) || (s->alias && !strcmp(s->alias, name))))
+            wrong = "it is a standard one";
     }
     if (!wrong) wrong = wsi_parse_fields(fields ? fields : "", &l, &body);
     ws_kind k = 0;
@@ -2433,12 +2470,15 @@ ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, con
     return k;
 }
 
-uint64_t ws_new_id(ws_context *ctx) { return ws_id(ctx->node, __atomic_add_fetch(&ctx->ids, 1, __ATOMIC_RELAXED)); }
+uint64_t ws_new_id(ws_context *ctx) {
+    return ws_id(ctx->node, __atomic_add_fetch(&ctx->ids, 1, __ATOMIC_RELAXED));
+}
 
 
-/* ---- Buffers and the writer thread ---------------------------------------------------------------------- */
+/* ---- Buffers and the writer thread --------------------------------------------------------------- */
 
-static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their user */
+/* wsi_new_buffer leaves the words unset. */
+static wsi_buffer *wsi_new_buffer(size_t words) {
     wsi_buffer *b = (wsi_buffer *)malloc(sizeof *b + words * sizeof(uint64_t));
     if (b) {
         b->link = 0;
@@ -2449,12 +2489,12 @@ static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their 
     return b;
 }
 
-/* wsi_take returns an empty buffer of at least n words for an emitter, null where events are to be
- * dropped or, as ending tells, the context is ending. */
+/* wsi_take returns an empty buffer of at least n words for an emitter. It returns null if the event is to be
+ * dropped, or if the context is ending; ending tells which. */
 static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
     wsi_buffer *b = 0;
     *ending = 0;
-    /* A list longer than a buffer gets one of its own, which is not kept. */
+    /* A list longer than a buffer gets a buffer of its own, which is freed after use. */
     if (n > ctx->words) return wsi_new_buffer(n);
     pthread_mutex_lock(&ctx->mu);
     while (!ctx->refuse) {
@@ -2490,7 +2530,7 @@ static void wsi_give(ws_context *ctx, wsi_buffer *b) {
     pthread_mutex_unlock(&ctx->mu);
 }
 
-/* wsi_enqueue appends to the queue; mu is held. */
+/* wsi_enqueue appends to the queue. The caller holds mu. */
 static void wsi_enqueue(ws_context *ctx, wsi_buffer *b) {
     b->link = 0;
     *ctx->queue_end = b;
@@ -2505,8 +2545,8 @@ static void wsi_write_buffer(ws_context *ctx, wsi_buffer *b) {
     wsi_give(ctx, b);
 }
 
-/* wsi_submit gives a full buffer to the writer thread, without waiting for it. It refuses once the
- * context is ending. */
+/* wsi_submit hands a full buffer to the writer thread without waiting for it. It returns 0 if the context is
+ * ending and the buffer was refused. */
 static int wsi_submit(ws_context *ctx, wsi_buffer *b) {
     pthread_mutex_lock(&ctx->mu);
     int refuse = ctx->refuse;
@@ -2520,14 +2560,14 @@ static int wsi_submit(ws_context *ctx, wsi_buffer *b) {
     return !refuse;
 }
 
-static wsi_buffer *wsi_dequeue(ws_context *ctx) { /* mu is held */
+static wsi_buffer *wsi_dequeue(ws_context *ctx) { /* the caller holds mu */
     wsi_buffer *b = ctx->queue;
     if (b && !(ctx->queue = b->link)) ctx->queue_end = &ctx->queue;
     return b;
 }
 
-/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
- * appending. It begins at word i, where a record does. */
+/* wsi_walk returns the end, in words, of the last whole record in a buffer whose owner may still be
+ * appending. i is where a record begins. */
 static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap) {
     while (i < cap) {
         uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
@@ -2538,16 +2578,16 @@ static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap)
     return i;
 }
 
-/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer
- * thread does so: buffers that are handed over meanwhile stay in the queue. Once the context is ending
- * wsi_finish takes the rest of the buffer. */
+/* wsi_write_begun writes the records so far in the buffer that a stream is still using. Only the writer
+ * thread calls it: buffers handed over meanwhile wait in the queue. Once the context is ending, wsi_finish
+ * writes the rest of the buffer instead. */
 static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
     size_t from = 0, n = 0;
     pthread_mutex_lock(&s->mu);
     pthread_mutex_lock(&ctx->mu);
     wsi_buffer *b = ctx->refuse ? 0 : s->buffer;
     for (wsi_buffer *q = ctx->queue; q && b; q = q->link)
-        if (q->stream == s) b = 0; /* which come first */
+        if (q->stream == s) b = 0; /* queued buffers come first */
     pthread_mutex_unlock(&ctx->mu);
     if (b) {
         from = b->written;
@@ -2560,14 +2600,15 @@ static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
     pthread_mutex_unlock(&ctx->io);
 }
 
-/* wsi_wait waits for the writer's work, at most until then, a time of ws_now. ctx->mu is held. */
+/* wsi_wait waits for work for the writer, at most until then, a time from ws_now. The caller holds
+ * ctx->mu. */
 static void wsi_wait(ws_context *ctx, int64_t then) {
     struct timespec t;
     if (!ctx->flush) {
         pthread_cond_wait(&ctx->cond, &ctx->mu);
         return;
     }
-    clock_gettime(CLOCK_REALTIME, &t); /* the one of condition variables */
+    clock_gettime(CLOCK_REALTIME, &t); /* the clock of condition variables */
     int64_t left = then - ws_now(), ns = t.tv_nsec + (left > 0 ? left : 0);
     t.tv_sec += (time_t)(ns / 1000000000);
     t.tv_nsec = (long)(ns % 1000000000);
@@ -2597,7 +2638,7 @@ static void *wsi_writer(void *arg) {
     }
 }
 
-/* wsi_start_writer starts the writer thread, to which no signals of the program are delivered. */
+/* wsi_start_writer starts the writer thread, with all signals blocked. Returns an errno. */
 static int wsi_start_writer(ws_context *ctx) {
     sigset_t all, old;
     sigfillset(&all);
@@ -2609,14 +2650,14 @@ static int wsi_start_writer(ws_context *ctx) {
 }
 
 
-/* ---- Streams: what is not inline -------------------------------------------------------------------------- */
+/* ---- Streams: the parts that are not inline -------------------------------------------------------- */
 
-/* What an emitter gets when there is no memory for a stream: it records nothing. */
+/* What an emitter gets if there is no memory for a stream. It records nothing. */
 static wsi_stream wsi_no_stream;
 
 static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message);
 
-static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
+static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* the caller holds s->mu */
     s->buffer = b;
     s->pub.used = 0;
     s->pub.buf = b ? WSI_WORDS(b) : 0;
@@ -2626,8 +2667,8 @@ static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
     __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
 }
 
-/* wsi_hand_over gives the used part of the buffer to the writer. Where that refuses, because
- * the context is ending, the stream records nothing any more. */
+/* wsi_hand_over gives the used part of the buffer to the writer. It returns 0 if the context is ending: the
+ * stream then records nothing more. */
 static int wsi_hand_over(wsi_stream *s) {
     int taken = 1;
     pthread_mutex_lock(&s->mu);
@@ -2636,7 +2677,7 @@ static int wsi_hand_over(wsi_stream *s) {
         b->n = s->pub.used;
         b->stream = s;
         taken = wsi_submit(s->ctx, b);
-        /* Otherwise wsi_finish may be reading the buffer. */
+        /* If it was refused, wsi_finish may be reading the buffer. */
         if (taken) wsi_set_buffer(s, 0);
         else s->pub.cap = s->pub.used = 0;
     }
@@ -2644,7 +2685,7 @@ static int wsi_hand_over(wsi_stream *s) {
     return taken;
 }
 
-/* wsi_record_lost appends an onLost; there is room; s->mu is held. */
+/* wsi_record_lost appends an onLost to a buffer that has room for it. The caller holds s->mu. */
 static void wsi_record_lost(wsi_stream *s) {
     wsi_lost l = s->lost, none = {0, 0, 0};
     s->lost = none;
@@ -2663,18 +2704,19 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
     wsi_stream *s = (wsi_stream *)pub;
     if (!pub->cap || wsi_off(s->ctx)) return 0;
     if (n > WSI_MAX_RECORD) {
-        wsi_fail(s->ctx, "an event with a list of %lu elements is too long and was dropped", (unsigned long)n);
+        wsi_fail(s->ctx, "an event with a list of %lu elements is too long and was dropped",
+                 (unsigned long)n);
         wsi_drop(s, t);
         return 0;
     }
-    /* A thread that is cancelled in here must not take locks along. */
+    /* A thread cancelled in here must not keep locks. */
     int ending = 0, cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int taken = wsi_hand_over(s);
     wsi_buffer *b = taken ? wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending) : 0;
     pthread_setcancelstate(cancel, 0);
     if (!taken) return 0;
-    if (ending) pub->cap = 0; /* no event of the run any more: none is lost */
+    if (ending) pub->cap = 0; /* the run is over, so no event is lost */
     else if (!b) wsi_drop(s, t);
     if (!b) return 0;
     pthread_mutex_lock(&s->mu);
@@ -2694,7 +2736,7 @@ void ws_flush(ws_stream *pub) {
     if (!taken) return;
     pthread_mutex_lock(&s->mu);
     wsi_buffer *b = s->lost.count ? wsi_new_buffer(WSI_LOST_WORDS + 1) : 0;
-    if (b) { /* the loss is told even if no event follows */
+    if (b) { /* record the loss even if no event follows */
         wsi_set_buffer(s, b);
         wsi_record_lost(s);
     }
@@ -2714,7 +2756,8 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
         return;
     }
     if (l->list ? n < 1u + l->fixed || words[l->fixed] != n - l->fixed - 1 : n != l->fixed) {
-        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped", (unsigned long)n, l->space, l->name);
+        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped",
+                 (unsigned long)n, l->space, l->name);
         wsi_drop(s, t);
         return;
     }
@@ -2725,7 +2768,7 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
 }
 
 /* wsi_rest copies what a stream still holds, for wsi_finish, with room for an onLost and an
- * onProgramFinished. */
+ * onProgramFinished. Null: no memory. */
 static wsi_buffer *wsi_rest(wsi_stream *s) {
     size_t n = 0, from = 0;
     pthread_mutex_lock(&s->mu);
@@ -2749,7 +2792,7 @@ static wsi_buffer *wsi_rest(wsi_stream *s) {
     return b;
 }
 
-static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held */
+static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* the caller holds ctx->mu */
     void *list = realloc(ctx->streams, (ctx->nstreams + 1) * sizeof *ctx->streams), *p = 0;
     if (!list) return 0;
     ctx->streams = (wsi_stream **)list;
@@ -2759,7 +2802,8 @@ static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held 
     s->id = id;
     pthread_mutex_init(&s->mu, 0);
     if (!wsi_off(ctx) && !ctx->refuse) {
-        /* A buffer of its own, so that the first event is not dropped because others have them all. */
+        /* Each stream starts with a buffer of its own, so its first event is never dropped because others
+         * have taken all. */
         wsi_buffer *b = wsi_new_buffer(ctx->words);
         ctx->made += b != 0;
         wsi_set_buffer(s, b);
@@ -2785,7 +2829,8 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
         return &wsi_no_stream.pub;
     }
     if (begins) {
-        int64_t t = ctx->told_since ? ctx->since : ws_now(), cpu = ctx->told_since ? ctx->since_cpu : ws_process_cpu();
+        int64_t t = ctx->told_since ? ctx->since : ws_now(),
+                cpu = ctx->told_since ? ctx->since_cpu : ws_process_cpu();
         ws_program_started_at(&s->pub, t, (uint64_t)(ctx->node / ctx->per_process), cpu);
     }
     return &s->pub;
@@ -2794,20 +2839,25 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
 ws_stream *ws_worker_open(ws_context *ctx, int64_t since) {
     wsi_stream *s = 0;
     pthread_mutex_lock(&ctx->mu);
-    if (ctx->growing && ctx->workers < WS_NO_WORKER && !ctx->refuse && (s = wsi_new_stream(ctx, ctx->workers)) != 0) {
+    if (ctx->growing && ctx->workers < WS_NO_WORKER && !ctx->refuse &&
+        (s = wsi_new_stream(ctx, ctx->workers)) != 0) {
         ctx->workers++;
-        if (!ctx->manual) ws_program_started_at(&s->pub, since ? since : ctx->since, (uint64_t)(ctx->node / ctx->per_process), ctx->since_cpu);
-        /* Whoever reads the trace of a program that was killed needs to know the number. */
+        if (!ctx->manual)
+            ws_program_started_at(&s->pub, since ? since : ctx->since,
+                                  (uint64_t)(ctx->node / ctx->per_process), ctx->since_cpu);
+        /* If the program is killed, readers of the trace need the number of workers. */
         if (ctx->run_info && !wsi_off(ctx)) wsi_write_run(ctx, "", 0, 0);
     }
     int refused = ctx->refuse || wsi_off(ctx);
     pthread_mutex_unlock(&ctx->mu);
-    if (!s && !refused) wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost" : "ws_worker_open is for contexts with workers = -1");
+    if (!s && !refused)
+        wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost"
+                                   : "ws_worker_open is for contexts with workers = -1");
     return s ? &s->pub : &wsi_no_stream.pub;
 }
 
 
-/* ---- Settings and run.json -------------------------------------------------------------------------------- */
+/* ---- Settings and run.json ----------------------------------------------------------------------- */
 
 static void wsi_text(wsi_bytes *b, const char *s) { wsi_append(b, s, strlen(s)); }
 
@@ -2817,7 +2867,7 @@ static void wsi_number(wsi_bytes *b, long long v) {
     wsi_text(b, tmp);
 }
 
-/* wsi_escape appends what stands between the quotes of a JSON string. */
+/* wsi_escape appends the text between the quotes of a JSON string. */
 static void wsi_escape(wsi_bytes *b, const char *s) {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
@@ -2850,7 +2900,7 @@ void ws_setting(ws_context *ctx, const char *key, const char *value) {
     pthread_mutex_unlock(&ctx->defs_mu);
 }
 
-/* wsi_read_file reads at most size-1 bytes and returns their number. */
+/* wsi_read_file reads at most size-1 bytes and returns how many it read. */
 static size_t wsi_read_file(const char *path, char *text, size_t size) {
     size_t n = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -2862,7 +2912,8 @@ static size_t wsi_read_file(const char *path, char *text, size_t size) {
     return n;
 }
 
-/* wsi_affinity finds the list of cores that the process may use, "0-3,8", and returns their number. */
+/* wsi_affinity stores the list of cores that the process may use, such as "0-3,8", and returns their
+ * number. */
 static int wsi_affinity(char *list, size_t size) {
     char text[8192];
     int count = 0;
@@ -2886,29 +2937,32 @@ static int wsi_affinity(char *list, size_t size) {
     return count;
 }
 
-/* wsi_secret tells whether an argument names a secret: a flag or variable whose name ends in token, password,
- * ... It returns the length of the name, with "=" if the value follows in the same argument; otherwise 0. */
+/* wsi_secret tells whether an argument names a secret: a flag or variable whose name ends in token, password
+ * and so on. If so, it returns the length of the name, counting "=" if the value follows in the same
+ * argument; otherwise 0. */
 static size_t wsi_secret(const char *arg) {
     static const char *const ends[] = {"token",      "password",    "passwd",  "secret", "secrets",
-                                       "credential", "credentials", "api_key", "apikey"}; /* _: any character */
+                                       "credential", "credentials", "api_key", "apikey"};
+    /* _ in them matches any character. */
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     size_t n = strspn(arg, letters);
     if (arg[n] && arg[n] != '=') return 0;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t k = strlen(ends[i]), same = 0;
-        while (n >= k && same < k && ((arg[n - k + same] | 32) == ends[i][same] || ends[i][same] == '_')) same++;
+        while (n >= k && same < k && ((arg[n - k + same] | 32) == ends[i][same] || ends[i][same] == '_'))
+            same++;
         if (same == k) return n + (arg[n] == '=');
     }
     return 0;
 }
 
-/* wsi_command_line appends the command line as JSON strings, from a given argument on, with *** for secrets.
- * */
+/* wsi_command_line appends the arguments from number skip on as a JSON list of strings, with *** for
+ * secrets. */
 static void wsi_command_line(wsi_bytes *b, size_t skip) {
     const size_t size = 1 << 16;
     char *text = (char *)malloc(size);
     size_t n = text ? wsi_read_file("/proc/self/cmdline", text, size) : 0, count = 0;
-    int next = 0; /* the flag before has its value here */
+    int next = 0; /* this argument is the value of the flag before it */
     wsi_text(b, "[");
     for (size_t i = 0, k = 0, length; i < n; i += length + 1, k++) {
         char *arg = text + i;
@@ -2932,8 +2986,8 @@ static void wsi_key(wsi_bytes *b, const char *key) {
     wsi_text(b, ": ");
 }
 
-/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file,
- * and why; nobody writes when it is called. */
+/* wsi_unwritten appends how many events could not be written and have no onLost in the file, and why. Nobody
+ * may be writing when it is called. */
 static void wsi_unwritten(ws_context *ctx, wsi_bytes *b) {
     uint64_t n = 0;
     for (size_t i = 0; i < ctx->nstreams; i++) n += ctx->streams[i]->unsaved.count;
@@ -2982,7 +3036,8 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
     wsi_text(b, "\n  ]");
 }
 
-static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int exit_code, const char *message) {
+static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int exit_code,
+                         const char *message) {
     char text[64];
     struct tm tm;
     struct utsname os;
@@ -3042,7 +3097,7 @@ static int wsi_write_all(int fd, const uint8_t *p, size_t n) {
     return 1;
 }
 
-/* wsi_write_run replaces run.json at once: whoever reads it meanwhile sees the old or the new one. */
+/* wsi_write_run replaces run.json atomically: readers see the old or the new one. */
 static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message) {
     wsi_bytes b = {0, 0, 0, 0};
     size_t len = strlen(ctx->dir) + 48;
@@ -3066,12 +3121,12 @@ static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, con
 }
 
 
-/* ---- Signals that end the program --------------------------------------------------------------------------
+/* ---- Signals that end the program ----------------------------------------------------------------
  *
- * With the option signals the traces are completed before the program dies. Hardly anything may be
- * done in a signal handler, and the thread in it may hold any lock. So a thread of ours waits at
- * a pipe; the handler only wakes it and waits for it, a second at most (where the crash
- * was in malloc, it may never end). Then the signal takes its usual course. */
+ * With the option signals, traces are completed before the program dies. A signal handler may do hardly
+ * anything, and its thread may hold any lock. So a thread of ours waits on a pipe; the handler only wakes it
+ * and waits for it to finish, for a second at most: after a crash inside malloc it may never finish. Then the
+ * signal takes its usual course. */
 
 static const int wsi_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGHUP};
 enum { WSI_SIGNALS = sizeof wsi_signals / sizeof *wsi_signals };
@@ -3101,16 +3156,18 @@ static void wsi_on_signal(int sig) {
     struct timespec ms = {0, 1000000};
     unsigned char byte = (unsigned char)sig;
     int saved = errno;
-    /* The child of a fork shares the pipe, but has nothing to complete. */
-    if (getpid() == wsi_signal_pid && (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) || write(wsi_wake[1], &byte, 1) == 1))
-        for (int i = 0; i < 1000 && !__atomic_load_n(&wsi_signal_done, __ATOMIC_ACQUIRE); i++) nanosleep(&ms, 0);
+    /* The child of a fork shares the pipe but has nothing to complete. */
+    if (getpid() == wsi_signal_pid &&
+        (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) || write(wsi_wake[1], &byte, 1) == 1))
+        for (int i = 0; i < 1000 && !__atomic_load_n(&wsi_signal_done, __ATOMIC_ACQUIRE); i++)
+            nanosleep(&ms, 0);
     for (int i = 0; i < WSI_SIGNALS; i++)
         if (wsi_signals[i] == sig) sigaction(sig, &wsi_old_action[i], 0);
     errno = saved;
-    raise(sig); /* blocked until we return */
+    raise(sig); /* stays blocked until we return */
 }
 
-/* wsi_catch_signals is called once. Signals that the program ignores are left alone. */
+/* wsi_catch_signals is called once. Signals that the program ignores stay ignored. */
 static void wsi_catch_signals(void) {
     struct sigaction action;
     sigset_t all, old;
@@ -3137,15 +3194,15 @@ static void wsi_catch_signals(void) {
 }
 
 
-/* ---- Contexts: opening, closing, fork, exit ------------------------------------------------------------------- */
+/* ---- Contexts: opening, closing, fork, exit ------------------------------------------------------- */
 
 static pthread_mutex_t wsi_all_mu = PTHREAD_MUTEX_INITIALIZER;
 static ws_context *wsi_all;
-static ws_context wsi_no_context; /* when there is no memory for one; see wsi_init */
+static ws_context wsi_no_context; /* what ws_open returns if there is no memory */
 static pthread_once_t wsi_process_once = PTHREAD_ONCE_INIT;
 
-/* Before a fork the lists are locked, so that the child finds them whole. It records nothing: its
- * streams, which it may go on to use, are switched off, and the parent's file is left alone. */
+/* The lists are locked before a fork, so that the child finds them whole. The child records nothing: its
+ * streams, which it may go on using, are switched off, and the parent's file is left alone. */
 static void wsi_before_fork(void) {
     pthread_mutex_lock(&wsi_all_mu);
     for (ws_context *c = wsi_all; c; c = c->link) pthread_mutex_lock(&c->mu);
@@ -3176,13 +3233,13 @@ static void wsi_in_child(void) {
     pthread_mutex_init(&wsi_all_mu, 0);
 }
 
-/* wsi_finish writes what the streams hold and completes the files. Threads may still be recording: what
- * was complete when it is called is written, what comes later is not. */
+/* wsi_finish writes what the streams hold and completes the files. Threads may still be recording: events
+ * that are complete when it is called are written, later ones are not. */
 static void wsi_finish(ws_context *ctx, int ended, int exit_code, const char *message) {
     static const char *const words[] = {"done", "failed", "stuck", "interrupted"};
     pthread_mutex_lock(&ctx->mu);
     int done = ctx->refuse || wsi_off(ctx);
-    ctx->refuse = 1; /* from here on no stream hands over its buffer or gets a new one */
+    ctx->refuse = 1; /* from now on no stream hands over its buffer or gets a new one */
     pthread_cond_broadcast(&ctx->cond);
     size_t n = ctx->nstreams;
     wsi_stream **streams = ctx->streams;
@@ -3210,12 +3267,14 @@ static void wsi_finish(ws_context *ctx, int ended, int exit_code, const char *me
     pthread_mutex_unlock(&ctx->mu);
     free(rest);
     if (ctx->has_writer) pthread_join(ctx->writer, 0);
-    wsi_writer(ctx); /* with sync nobody else takes them */
+    wsi_writer(ctx); /* with sync there is no writer thread to do it */
     wsi_end_file(ctx);
     if (ctx->run_info) {
         char lost[700] = "";
         const char *error = ws_error(ctx);
-        if (error) snprintf(lost, sizeof lost, "%s%s%s (%llu events lost)", message ? message : "", message ? "; " : "", error, (unsigned long long)ws_lost_events(ctx));
+        if (error)
+            snprintf(lost, sizeof lost, "%s%s%s (%llu events lost)", message ? message : "",
+                     message ? "; " : "", error, (unsigned long long)ws_lost_events(ctx));
         if (ended < WS_DONE || ended > WS_INTERRUPTED) ended = WS_FAILED;
         wsi_write_run(ctx, words[ended], exit_code, error ? lost : message);
     }
@@ -3233,12 +3292,13 @@ static void wsi_free(ws_context *ctx) {
     for (int i = 0; i < WSI_KINDS; i++)
         if (ctx->kinds[i]) free(ctx->kinds[i]->space), free(ctx->kinds[i]->name), free(ctx->kinds[i]);
     for (int i = 0; ctx->hosts && i < ctx->nodes; i++) free(ctx->hosts[i]);
-    if (ctx->fd >= 0) close(ctx->fd); /* of a file that could not be begun */
+    if (ctx->fd >= 0) close(ctx->fd); /* the file could not be started */
     if (ctx->zstd) wsi_zstd.release(ctx->zstd);
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);
-    free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p), free(ctx->settings.p), free(ctx->raw.p);
-    free(ctx->block.p), free(ctx->index.p), free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
+    free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
+    free(ctx->settings.p), free(ctx->raw.p), free(ctx->block.p), free(ctx->index.p);
+    free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
     free(ctx);
 }
 
@@ -3270,12 +3330,12 @@ static void wsi_at_exit(int status, void *arg) {
 }
 
 #if defined(__GLIBC__)
-#ifndef __cplusplus
-extern __attribute__((visibility("default"))) int on_exit(void (*f)(int, void *), void *arg); /* hidden by -std=c99 */
+#ifndef __cplusplus /* -std=c99 hides it */
+extern __attribute__((visibility("default"))) int on_exit(void (*f)(int, void *), void *arg);
 #endif
 static void wsi_register_exit(void) { on_exit(wsi_at_exit, 0); }
 #else
-static void wsi_exit(void) { wsi_at_exit(0, 0); } /* the status cannot be had */
+static void wsi_exit(void) { wsi_at_exit(0, 0); } /* atexit does not tell the status */
 static void wsi_register_exit(void) { atexit(wsi_exit); }
 #endif
 
@@ -3284,7 +3344,7 @@ static void wsi_process_init(void) {
     wsi_register_exit();
 }
 
-/* wsi_size reads "64k", "1m" or bytes; -1 for anything else. */
+/* wsi_size parses "64k", "1m" or a number of bytes. It returns -1 for anything else. */
 static long long wsi_size(const char *text) {
     char *end;
     long long v = strtoll(text, &end, 10);
@@ -3298,8 +3358,9 @@ static const char *wsi_env(const char *name) {
     return v && *v ? v : 0;
 }
 
-/* wsi_env_number reads a number from the environment; out of range is an error. */
-static long long wsi_env_number(ws_context *ctx, const char *name, long long otherwise, long long min, long long max) {
+/* wsi_env_number reads a number from the environment, or returns otherwise. Out of range is an error. */
+static long long wsi_env_number(ws_context *ctx, const char *name, long long otherwise, long long min,
+                                long long max) {
     const char *text = wsi_env(name);
     if (!text) return otherwise;
     long long v = *text == '-' ? -wsi_size(text + 1) : wsi_size(text);
@@ -3308,17 +3369,20 @@ static long long wsi_env_number(ws_context *ctx, const char *name, long long oth
     return otherwise;
 }
 
-/* wsi_env_choice reads one of some words and returns which. */
-static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, int otherwise, const char *a, const char *b, const char *c) {
+/* wsi_env_choice returns which of the words a, b and c (may be null) text is, counted from 0, or otherwise if
+ * text is null. Another word is an error. */
+static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, int otherwise, const char *a,
+                          const char *b, const char *c) {
     if (!text) return otherwise;
     if (!strcmp(text, a)) return 0;
     if (!strcmp(text, b)) return 1;
     if (c && !strcmp(text, c)) return 2;
-    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "", c ? b : "", c ? c : b);
+    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "",
+             c ? b : "", c ? c : b);
     return otherwise;
 }
 
-/* wsi_take_run sets the run's id: the given one, or a random one if this is the only node. */
+/* wsi_take_run sets the run's id: the given one, or a random one if there is only this node. */
 static void wsi_take_run(ws_context *ctx, const char *id) {
     char bytes[17];
     size_t n = 0;
@@ -3345,20 +3409,23 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->workers = o->workers < 0 ? 0 : o->workers ? o->workers : 1;
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
-    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
-        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers,
-                ctx->per_process);
+    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes ||
+        ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
+        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options",
+                 ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers, ctx->per_process);
         return 0;
     }
     wsi_take_run(ctx, wsi_env("WHYSLOW_RUN_ID") ? wsi_env("WHYSLOW_RUN_ID") : o->run_id);
     ctx->run_info = !o->no_run_info && ctx->node == 0;
-    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20), 1 << 10, 64 << 20) / 8;
+    long long bytes = wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20);
+    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", bytes, 1 << 10, 64 << 20) / 8;
     ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
     ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
     ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
-    ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", wsi_env("WHYSLOW_FULL"), o->full == WS_DROP, "wait", "drop", 0);
-    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", wsi_env("WHYSLOW_SIGNALS"), !!o->signals, "0", "1", 0);
+    const char *full = wsi_env("WHYSLOW_FULL"), *signals = wsi_env("WHYSLOW_SIGNALS");
+    ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", full, o->full == WS_DROP, "wait", "drop", 0);
+    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", signals, !!o->signals, "0", "1", 0);
     const char *clock = wsi_env("WHYSLOW_CLOCK");
     int wish = wsi_env_choice(ctx, "WHYSLOW_CLOCK", clock ? clock : o->clock, 2, "monotonic", "tsc", "auto");
     if (wish == 2) wish = ctx->nodes <= ctx->per_process;
@@ -3368,11 +3435,14 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->program = wsi_copy(o->program ? o->program : base);
     const char *dir = wsi_env("WHYSLOW_TRACE") ? wsi_env("WHYSLOW_TRACE") : o->dir && *o->dir ? o->dir : 0;
     size_t len = (dir ? strlen(dir) : strlen(base)) + 8;
-    if ((ctx->dir = (char *)malloc(len)) != 0) snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
-    if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir) snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
+    if ((ctx->dir = (char *)malloc(len)) != 0)
+        snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
+    if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir)
+        snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
     int ok = ctx->program && ctx->dir && ctx->path;
     if (o->hosts && ok && (ok = (ctx->hosts = (char **)calloc((size_t)ctx->nodes, sizeof *ctx->hosts)) != 0))
-        for (int i = 0; i < ctx->nodes; i++) ok = ok && (ctx->hosts[i] = wsi_copy(o->hosts[i] ? o->hosts[i] : "")) != 0;
+        for (int i = 0; i < ctx->nodes; i++)
+            ok = ok && (ctx->hosts[i] = wsi_copy(o->hosts[i] ? o->hosts[i] : "")) != 0;
     if (!ok) wsi_fail(ctx, "no memory: nothing is recorded");
     if (ok && !ctx->failed) {
         wsi_clock_start(wish);
@@ -3383,7 +3453,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     return ok && !ctx->failed;
 }
 
-/* wsi_make_dir makes a folder and those it is in. */
+/* wsi_make_dir makes a folder and its parents. Returns an errno. */
 static int wsi_make_dir(char *path) {
     for (char *p = path + 1;; p++) {
         if (*p && *p != '/') continue;
@@ -3395,7 +3465,8 @@ static int wsi_make_dir(char *path) {
     }
 }
 
-/* wsi_place_of is a path that stays true when the program changes its directory, or null. */
+/* wsi_place_of returns the absolute form of a path, which stays valid when the program changes its directory.
+ * Null: unknown. */
 static char *wsi_place_of(const char *path) {
     char cwd[4096];
     if (*path == '/') *cwd = 0;
@@ -3406,11 +3477,11 @@ static char *wsi_place_of(const char *path) {
     return place;
 }
 
-/* wsi_begin opens the file, and for node 0 the trace. */
+/* wsi_begin opens the file, and for node 0 the trace. Returns 0 on failure. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
     if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
-    /* The file may be somebody's who is still writing it: a program that has started this one, with the same
+    /* Another process may still be writing the file: the program that started this one, with the same
      * environment. */
     if (!err && flock(ctx->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         wsi_fail(ctx, "another process is writing %s; nothing is recorded", ctx->path);
@@ -3425,7 +3496,7 @@ static int wsi_begin(ws_context *ctx) {
         return 0;
     }
     if (!ctx->run_info) return 1;
-    /* Nodes of an earlier run in the same folder would be taken for ours. */
+    /* Files of nodes of an earlier run in the same folder would be taken for ours. */
     size_t len = strlen(ctx->dir) + 16;
     char *old = (char *)malloc(len);
     for (int i = ctx->nodes; old && i < 65536; i++) {
@@ -3446,7 +3517,8 @@ static void wsi_init(ws_context *ctx) {
     pthread_mutex_init(&ctx->defs_mu, 0);
     pthread_mutex_init(&ctx->io, 0);
     pthread_cond_init(&ctx->cond, 0);
-    for (size_t i = 0; i < sizeof wsi_standard / sizeof *wsi_standard; i++) ctx->layouts[wsi_standard[i].kind] = &wsi_standard[i];
+    for (size_t i = 0; i < sizeof wsi_standard / sizeof *wsi_standard; i++)
+        ctx->layouts[wsi_standard[i].kind] = &wsi_standard[i];
 }
 
 static void wsi_no_context_init(void) {
@@ -3471,7 +3543,8 @@ ws_context *ws_open(const ws_options *opt) {
     wsi_init(ctx);
     ctx->quiet = opt->quiet;
     clock_gettime(CLOCK_REALTIME, &ctx->started);
-    int off = wsi_env_choice(ctx, "WHYSLOW_OFF", wsi_env("WHYSLOW_OFF"), 0, "0", "1", 0) || !wsi_settings(ctx, opt);
+    int off = wsi_env_choice(ctx, "WHYSLOW_OFF", wsi_env("WHYSLOW_OFF"), 0, "0", "1", 0) ||
+              !wsi_settings(ctx, opt);
     if (!off && ctx->level >= 0 && wsi_zstd_there) ctx->zstd = wsi_zstd.create();
     if (off || !wsi_begin(ctx)) __atomic_store_n(&ctx->off, 1, __ATOMIC_RELEASE);
     pthread_mutex_lock(&wsi_all_mu);
@@ -3482,7 +3555,9 @@ ws_context *ws_open(const ws_options *opt) {
     return ctx;
 }
 
-const char *ws_error(const ws_context *ctx) { return __atomic_load_n(&ctx->failed, __ATOMIC_ACQUIRE) ? ctx->error : 0; }
+const char *ws_error(const ws_context *ctx) {
+    return __atomic_load_n(&ctx->failed, __ATOMIC_ACQUIRE) ? ctx->error : 0;
+}
 uint64_t ws_lost_events(const ws_context *ctx) { return __atomic_load_n(&ctx->lost, __ATOMIC_RELAXED); }
 int64_t ws_waited(const ws_context *ctx) { return __atomic_load_n(&ctx->waited, __ATOMIC_RELAXED); }
 int ws_active(const ws_context *ctx) { return !wsi_off(ctx); }

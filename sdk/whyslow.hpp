@@ -15,26 +15,25 @@
 //         std::cout << message << std::endl;
 //     });
 //
-// Problem. Events are written all over a run-time system, and a configuration file says at the
-// start of each run which of them matter. One that does not must cost nothing to speak of; one
-// that does runs handlers whose types nobody knew when the emission was compiled, from many threads at once,
-// without a lock; and what goes wrong in a handler must not take the program along.
+// Problem. A run-time system emits events from all over its source, and a configuration file says at the
+// start of each run which of them matter. An event that is off must cost next to nothing. An event that is on
+// runs handlers whose types were unknown when the emission was compiled, from many threads at once and
+// without a lock. A handler that fails must not take the program down.
 //
-// Plan. Every emission has a call site: a constant-initialised static object with one atomic word, 0 while
-// nobody wants the event (a load and a branch, arguments are not evaluated), 1 before it was first met, else
-// the Event object. The first time, the site is entered in the list of its event, which from then on keeps
-// the words of all its sites up to date. An Event has an immutable list of handlers in order of priority,
-// which is replaced as a whole (under a lock) when one comes or goes; emitters only load the pointer. Old
-// lists are kept to the end: there are few. Types of an emission are compared with those of the event once
-// per site and list.
+// Plan. Every emission has a call site: a constant-initialised static object with one atomic word. The word
+// is 0 while nobody wants the event (a load and a branch; arguments are not evaluated), 1 before the first
+// emission, and otherwise the Event object. The first emission adds the site to the list of its event, which
+// from then on keeps the words of all its sites up to date. An Event has an immutable list of handlers in
+// order of priority. The list is replaced as a whole, under a lock, when a handler is added or removed;
+// emitters only load the pointer. Old lists are kept to the end: there are few. The types of an emission are
+// compared with those of the event once per site and list.
 //
-// All that is slow, reads files or loads libraries is behind the interfaces EventsManager and
-// ModulesManager, implemented in the one source file. Modules in shared libraries get at them
-// through pointers and thus need no symbol of the program.
+// Everything that is slow, reads files or loads libraries is behind the interfaces EventsManager and
+// ModulesManager, implemented in that one source file. Modules in shared libraries reach them through
+// pointers, so they need no symbol of the program.
 //
-// Nothing is started before the first emission (or whyslow::init), since modules may register
-// themselves while static objects are constructed, in any order. The end comes with exit:
-// modules are finished in order of priority.
+// Nothing starts before the first emission (or whyslow::init), because modules may register themselves while
+// static objects are constructed, in any order. Profiling ends at exit: modules finish in order of priority.
 
 #ifndef WHYSLOW_HPP
 #define WHYSLOW_HPP
@@ -82,15 +81,14 @@
 
 namespace whyslow {
 
-// EventTypeError: a handler, or in strict mode an emission, has other types than the event. The message names
-// the event and both signatures.
+// EventTypeError is thrown when a handler, or in strict mode an emission, has other types than the event. The
+// message names the event and both signatures.
 class EventTypeError : public std::runtime_error {
   public:
     explicit EventTypeError(const std::string &what) : std::runtime_error(what) {}
 };
 
-// Value is an argument of an event as a handler sees it that takes any types. It is valid
-// during the call.
+// Value is an argument of an event, as a handler that takes any types sees it. It is valid during the call.
 struct Value {
     enum Type { Int, Uint, Float, Bool, Text, Time, Duration, Other };
     Type type;
@@ -103,9 +101,9 @@ struct Value {
     };
     void (*print)(std::ostream &, const void *); // Other
 
-    // str gives the value as text.
+    // str returns the value as text.
     std::string str() const;
-    // size gives an Int or Uint that is not negative, otherwise -1.
+    // size returns an Int or Uint that is not negative, otherwise -1.
     std::int64_t size() const {
         if (type == Int) return i >= 0 ? i : -1;
         return type == Uint && u <= static_cast<std::uint64_t>(INT64_MAX) ? static_cast<std::int64_t>(u) : -1;
@@ -114,8 +112,8 @@ struct Value {
 
 namespace detail {
 
-// Canonical is the type that stands for T in a signature: strings are const char *, integers those of
-// their width and sign (so that long and long long are the same), the rest what is left after decay.
+// Canonical is the type that stands for T in a signature. Strings become const char *; integers become the
+// fixed-width type of their width and sign, so that long and long long are the same; other types decay.
 template <class T, class Enable = void> struct CanonicalOf { typedef T type; };
 template <> struct CanonicalOf<char *> { typedef const char *type; };
 template <> struct CanonicalOf<std::string> { typedef const char *type; };
@@ -133,15 +131,18 @@ template <> struct Integer<4, false> { typedef std::uint32_t type; };
 template <> struct Integer<8, true> { typedef std::int64_t type; };
 template <> struct Integer<8, false> { typedef std::uint64_t type; };
 
-// IsInteger leaves out what counts as a type of its own: bool, char and the wide characters.
+// IsInteger excludes the integral types that stand for themselves: bool, char and the wide characters.
 template <class T> struct IsInteger {
-    static const bool value = std::is_integral<T>::value && sizeof(T) <= 8 && !std::is_same<T, bool>::value && !std::is_same<T, char>::value &&
-                              !std::is_same<T, wchar_t>::value && !std::is_same<T, char16_t>::value && !std::is_same<T, char32_t>::value;
+    static const bool value = std::is_integral<T>::value && sizeof(T) <= 8 && !std::is_same<T, bool>::value &&
+                              !std::is_same<T, char>::value && !std::is_same<T, wchar_t>::value &&
+                              !std::is_same<T, char16_t>::value && !std::is_same<T, char32_t>::value;
 };
 template <class T> struct CanonicalOf<T, typename std::enable_if<IsInteger<T>::value>::type> {
     typedef typename Integer<sizeof(T), std::is_signed<T>::value>::type type;
 };
-template <class T> struct Canonical { typedef typename CanonicalOf<typename std::decay<T>::type>::type type; };
+template <class T> struct Canonical {
+    typedef typename CanonicalOf<typename std::decay<T>::type>::type type;
+};
 
 // Carry holds an argument in its canonical type while handlers run.
 template <class T, class C = typename Canonical<T>::type> struct Carry {
@@ -180,17 +181,18 @@ template <> struct Carry<std::string_view, const char *> {
 };
 #endif
 
-// What a type is called in messages.
+// type_name returns the name of a type for messages.
 std::string inline type_name(const std::type_info &t) {
 #if defined(__GLIBCXX__) || defined(_LIBCPP_VERSION)
     int status = 0;
-    std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(t.name(), nullptr, nullptr, &status), std::free);
+    std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(t.name(), nullptr, nullptr, &status),
+                                                 std::free);
     if (text) return text.get();
 #endif
     return t.name();
 }
 
-// Names of the types that are written otherwise than the compiler would.
+// Names of types that messages spell differently from the compiler.
 template <class T> struct Called {
     static std::string name() { return type_name(typeid(T)); }
 };
@@ -204,7 +206,7 @@ template <class D> struct Called<std::chrono::time_point<std::chrono::steady_clo
     static std::string name() { return "std::chrono::steady_clock::time_point"; }
 };
 
-// Signature is the list of types of an event. There is one per list and binary.
+// Signature is the list of types of an event. Each binary has one object per list.
 struct Signature {
     std::size_t count;
     const std::type_info *const *types;
@@ -233,7 +235,8 @@ template <class... C> const Signature *signature() {
 }
 
 template <class T> class Prints { // whether T can be written to a stream
-    template <class U> static auto test(int) -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
+    template <class U> static auto test(int)
+        -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
     template <class> static std::false_type test(...);
 
   public:
@@ -246,7 +249,7 @@ template <class T> struct Print<T, false> {
     static void to(std::ostream &out, const void *) { out << type_name(typeid(T)); }
 };
 
-// value makes a Value of a canonical argument.
+// value makes a Value from a canonical argument.
 template <class T> struct IsTime : std::false_type {};
 template <class C, class D> struct IsTime<std::chrono::time_point<C, D>> : std::true_type {};
 template <class T> struct IsDuration : std::false_type {};
@@ -259,10 +262,12 @@ template <class D> std::int64_t nanoseconds(const D &d) {
 template <class T, class Enable = void> struct ValueOf {
     static void set(Value &v, const T &x) { v.type = Value::Other, v.p = &x, v.print = &Print<T>::to; }
 };
-template <class T> struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_signed<T>::value>::type> {
+template <class T>
+struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_signed<T>::value>::type> {
     static void set(Value &v, T x) { v.type = Value::Int, v.i = x; }
 };
-template <class T> struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_unsigned<T>::value>::type> {
+template <class T>
+struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_unsigned<T>::value>::type> {
     static void set(Value &v, T x) { v.type = Value::Uint, v.u = x; }
 };
 template <class T> struct ValueOf<T, typename std::enable_if<std::is_enum<T>::value>::type> {
@@ -311,14 +316,14 @@ namespace whyslow {
 class Event;
 class IEventModule;
 
-// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living
-// thread that has one, or its own: indices of ended threads are given to new ones.
+// ThreadState is kept for each thread that has emitted an event. No two living threads have the same index;
+// threads that have ended leave theirs to new ones.
 struct ThreadState {
     std::size_t index;
     std::atomic<std::uint64_t> generation; // how many threads had the index before
-    std::atomic<int> depth; // emissions the thread is in: more than one when handlers emit
+    std::atomic<int> depth; // nested emissions that the thread is in: handlers may emit
     std::atomic<bool> ended;
-    ThreadState *next; // all there are
+    ThreadState *next; // in the list of all
 };
 
 namespace detail {
@@ -326,25 +331,25 @@ namespace detail {
 // CallSite is one EMIT_EVENT in the source. It must be constant-initialised.
 struct CallSite {
     static constexpr std::uintptr_t unknown = 1;
-    std::atomic<std::uintptr_t> event; // 0: nobody wants it; unknown; else an Event *
+    std::atomic<std::uintptr_t> event; // 0: nobody wants it; 1: unknown; else an Event *
     const char *space, *name, *file;
     int line;
     std::atomic<bool> bad; // the types were wrong: off for good
     std::atomic<const void *> checked; // the list of handlers for which the types are known to be right
-    CallSite *next;                    // of the event's sites
+    CallSite *next;                    // in the event's list of sites
 
     constexpr CallSite(const char *s, const char *n, const char *f, int l)
         : event(1), space(s), name(n), file(f), line(l), bad(false), checked(nullptr), next(nullptr) {}
     bool on() const { return event.load(std::memory_order_acquire) != 0; }
 };
 
-// Handler is a function connected to an event, or with ConnectMatching to several.
+// Handler is a function connected to an event, or through connect_matching to several.
 struct Handler {
     IEventModule *owner; // may be null
     std::string owner_name;
     int priority;
-    std::uint64_t order; // among those of equal priority
-    const Signature *types; // null: a generic handler, which takes any
+    std::uint64_t order; // among handlers of equal priority
+    const Signature *types; // null: a generic handler, which takes any types
     std::atomic<bool> dead; // it threw an exception, or its module has finished
 
     explicit Handler(const Signature *t) : owner(nullptr), priority(100), order(0), types(t), dead(false) {}
@@ -365,23 +370,26 @@ template <class F, class... C> struct TypedFunction final : TypedHandler<C...> {
 
 struct GenericHandler : Handler {
     std::function<void(const Event &, const Value *, std::size_t)> f;
-    explicit GenericHandler(std::function<void(const Event &, const Value *, std::size_t)> g) : Handler(nullptr), f(std::move(g)) {}
+    explicit GenericHandler(std::function<void(const Event &, const Value *, std::size_t)> g)
+        : Handler(nullptr), f(std::move(g)) {}
 };
 
-// HandlerList never changes once it can be seen.
+// HandlerList never changes once it is visible to emitters.
 struct HandlerList {
     std::vector<Handler *> handlers; // in the order of calls
     const Signature *types;          // of the event, null: not fixed yet
-    bool generic;                    // there is a handler that wants Values
+    bool generic;                    // some handler takes Values
 };
 
 } // namespace detail
 
-// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the
-// process.
+// Event is the object behind Namespace::onName. There is one for each name, and it lives until the program
+// ends.
 class Event {
   public:
-    Event(const std::string &space, const std::string &name) : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr), enabled(false) {}
+    Event(const std::string &space, const std::string &name)
+        : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr),
+          enabled(false) {}
     Event(const Event &) = delete;
     const std::string &space() const { return space_; } // "CFEvents"
     const std::string &name() const { return name_; }   // "onCreated"
@@ -396,7 +404,7 @@ class Event {
     bool enabled;                                  // by the configuration
 };
 
-// EventsManager has all events. Its functions may be called from any thread; handlers may call them, too.
+// EventsManager holds all events. Any thread may call its functions, and so may handlers.
 class EventsManager {
   public:
     // instance returns the program's manager.
@@ -404,21 +412,24 @@ class EventsManager {
 
     // active tells whether the configuration lets an event through.
     virtual bool active(const std::string &space, const std::string &name) = 0;
-    // connect connects a handler that takes any types; the Values are valid during the call.
-    // It has the priority of the module whose registerEvents calls it, else 100.
-    void connect(const std::string &space, const std::string &name, std::function<void(const Event &, const Value *, std::size_t)> f) {
+    // connect connects a handler that takes any types. The Values are valid during the call. The handler has
+    // the priority of the module whose registerEvents calls connect, or 100 outside of registerEvents.
+    void connect(const std::string &space, const std::string &name,
+                 std::function<void(const Event &, const Value *, std::size_t)> f) {
         add(space, name, new detail::GenericHandler(std::move(f)));
     }
-    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (*
-    // and ?), also for those that are first met later.
-    virtual void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
-    // strict makes emissions with wrong types throw EventTypeError instead of reporting it once.
+    // connect_matching does the same for all events whose name "Namespace::onName" matches one of the
+    // patterns (* and ?), including events that are first met later.
+    virtual void connect_matching(const std::vector<std::string> &patterns,
+                                  std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
+    // strict makes emissions with wrong types throw EventTypeError. By default they are reported once.
     virtual void strict(bool on) = 0;
 
-    // What the macros need.
-    virtual void add(const std::string &space, const std::string &name, detail::Handler *h) = 0; // owns h; throws EventTypeError
-    virtual Event *resolve(detail::CallSite &site) = 0;                                           // null: off
-    virtual ThreadState *thread() = 0;                                                            // null: too many threads
+    // For the macros.
+    // add takes over h and throws EventTypeError.
+    virtual void add(const std::string &space, const std::string &name, detail::Handler *h) = 0;
+    virtual Event *resolve(detail::CallSite &site) = 0; // null: off
+    virtual ThreadState *thread() = 0;                  // null: too many threads
     virtual void wrong_types(detail::CallSite &site, Event &e, const detail::Signature &is) = 0;
     virtual void failed(Event &e, detail::Handler &h, const char *what) = 0;
     virtual void too_deep(detail::CallSite &site) = 0;
@@ -431,7 +442,7 @@ class ModulesManager;
 
 namespace detail {
 
-// Core is the way from any binary to the one implementation. version must be the same in all binaries.
+// Core leads from any binary to the one implementation. version must be the same in all binaries.
 struct Core {
     static const int version = 1;
     EventsManager *events;
@@ -441,12 +452,13 @@ struct Core {
 } // namespace detail
 } // namespace whyslow
 
-// In a shared library, which may be a module loaded by a program that does not export its
-// symbols, the reference is weak: there the module's entry point sets the pointer.
+// In a shared library the reference is weak: the library may be a module loaded by a program that does not
+// export its symbols. There the module's entry point sets the pointer.
 #if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
 extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *whyslow_core(void);
 #else
-extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void); // missing: see WHYSLOW_IMPLEMENTATION above
+// If the linker misses this function: one source file must define WHYSLOW_IMPLEMENTATION, see the top.
+extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void);
 #endif
 
 namespace whyslow {
@@ -467,7 +479,8 @@ inline Core *core() {
         c = whyslow_core();
         core_slot().store(c, std::memory_order_release);
     }
-    if (!c) throw std::logic_error("whyslow.hpp: no source file of the program defines WHYSLOW_IMPLEMENTATION");
+    if (!c)
+        throw std::logic_error("whyslow.hpp: no source file of the program defines WHYSLOW_IMPLEMENTATION");
     return c;
 }
 #if defined(__GNUC__) && !defined(__clang__)
@@ -484,7 +497,7 @@ inline ThreadState *thread_state() {
     return state;
 }
 
-// Inside marks a thread as being in an emission, so that modules are not destroyed under it.
+// Inside marks a thread as being in an emission, so that no module is destroyed while its handler runs.
 struct Inside {
     ThreadState *state;
     int depth;
@@ -496,7 +509,7 @@ struct Inside {
     Inside(const Inside &) = delete;
 };
 
-// deliver calls the handlers of an event, each on its own: who throws is disconnected.
+// deliver calls the handlers of an event. A handler that throws is disconnected; the others still run.
 template <class... C> void deliver(Event &e, const HandlerList &list, const C &...args) {
     Value values[sizeof...(C) + 1];
     if (list.generic) {
@@ -521,7 +534,7 @@ template <class... C> void deliver(Event &e, const HandlerList &list, const C &.
     }
 }
 
-// wanted is asked where on() is true: it meets the event at the first time.
+// wanted is called when on() is true. At the first emission it looks the event up.
 inline bool wanted(CallSite &site) {
     return site.event.load(std::memory_order_acquire) != CallSite::unknown || core()->events->resolve(site);
 }
@@ -529,7 +542,7 @@ inline bool wanted(CallSite &site) {
 template <class... T> __attribute__((noinline)) void send_event(CallSite &site, const T &...args) {
     EventsManager *manager = core()->events;
     Event *e = reinterpret_cast<Event *>(site.event.load(std::memory_order_acquire));
-    if (!e) return; // it is off by now
+    if (!e) return; // it was switched off meanwhile
     ThreadState *thread = thread_state();
     if (!thread) return;
     Inside inside(thread);
@@ -544,18 +557,22 @@ template <class... T> __attribute__((noinline)) void send_event(CallSite &site, 
     deliver<typename Canonical<T>::type...>(*e, *list, Carry<T>(args).get()...);
 }
 
-// connect finds out what types a handler takes.
+// connect finds out the types that a handler takes.
 template <class F> struct CallOperator : CallOperator<decltype(&F::operator())> {};
 template <class R, class... A> struct CallOperator<R(A...)> {
-    template <class F> static Handler *make(F f) { return new TypedFunction<F, typename Canonical<A>::type...>(std::move(f)); }
+    template <class F> static Handler *make(F f) {
+        return new TypedFunction<F, typename Canonical<A>::type...>(std::move(f));
+    }
 };
 template <class R, class... A> struct CallOperator<R (*)(A...)> : CallOperator<R(A...)> {};
 template <class R, class T, class... A> struct CallOperator<R (T::*)(A...)> : CallOperator<R(A...)> {};
 template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const> : CallOperator<R(A...)> {};
 #if defined(__cpp_noexcept_function_type)
 template <class R, class... A> struct CallOperator<R (*)(A...) noexcept> : CallOperator<R(A...)> {};
-template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) noexcept> : CallOperator<R(A...)> {};
-template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A>
+struct CallOperator<R (T::*)(A...) noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A>
+struct CallOperator<R (T::*)(A...) const noexcept> : CallOperator<R(A...)> {};
 #endif
 
 template <class F> void connect(const char *space, const char *name, F &&f) {
@@ -569,23 +586,27 @@ inline EventsManager *EventsManager::instance() { return detail::core()->events;
 
 } // namespace whyslow
 
-// EMIT_EVENT(Namespace, onName, arguments...) tells the handlers of an event that it happens. Up to 16 arguments;
-// they are evaluated only when somebody wants the event. Wrong types are reported once for each
-// place; the event is then not emitted from there.
-#define EMIT_EVENT(...) \
-    WHYSLOW_PICK(__VA_ARGS__, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
-                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
-                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
+// EMIT_EVENT(Namespace, onName, arguments...) calls the handlers of an event. It takes up to 16 arguments,
+// and evaluates them only if somebody wants the event. Wrong types are reported once per place, and the event
+// is then no longer emitted there.
+#define EMIT_EVENT(...)                                                                                      \
+    WHYSLOW_PICK(__VA_ARGS__, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N,                \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N,             \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N,             \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
 
-// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a
-// function or a function object. It throws whyslow::EventTypeError if the event has handlers of other types.
-// Handlers are called by the thread that emits, several at once where several emit.
+// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a function, a function object, or a lambda
+// without auto parameters. It throws whyslow::EventTypeError if the event has handlers of other types.
+// Handlers run in the thread that emits, so several may run at once.
 #define CONNECT_EVENT(Namespace, onName, ...) ::whyslow::detail::connect(#Namespace, #onName, __VA_ARGS__)
 
-// A strictly conforming way to tell no arguments from some.
-#define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, ...) macro
-#define WHYSLOW_EMIT_0(Namespace, onName) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
-#define WHYSLOW_EMIT_N(Namespace, onName, ...) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
+// A strictly conforming way to tell an emission without arguments from one with some.
+#define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, \
+                     ...) macro
+#define WHYSLOW_EMIT_0(Namespace, onName) \
+    WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
+#define WHYSLOW_EMIT_N(Namespace, onName, ...) \
+    WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
 #define WHYSLOW_EMIT(space, name, call)                                                              \
     do {                                                                                             \
         static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__);            \
@@ -607,35 +628,36 @@ struct Param {
     std::vector<std::string> strings;
 };
 
-// ModuleSettings is what the configuration says about a module.
+// ModuleSettings holds the settings of a module in the configuration.
 struct ModuleSettings {
     std::string name;
-    int priority = 100; // lower ones are first
+    int priority = 100; // modules with lower ones come first
     std::map<std::string, Param> params;
     std::function<void(const std::string &)> warn; // about a parameter
     mutable std::map<std::string, bool> asked;     // parameters that the module knows
 };
 
-// IEventModule is what a module is derived from. A module is created once, connects its handlers in registerEvents and
-// lives to the end of the program; then finish is called and it is destroyed, either of which may
-// write results. Handlers run in the threads that emit; PerThread gives state that needs no lock.
+// IEventModule is the base class of modules. A module is created once, connects its handlers in
+// registerEvents and lives until the program ends. Then finish is called and the module is destroyed; it may
+// write results in either. Handlers run in the threads that emit; PerThread provides state that needs no
+// lock.
 class IEventModule {
   public:
     virtual ~IEventModule() {}
-    // registerEvents connects handlers, with CONNECT_EVENT or EventsManager::connect. An exception from it
-    // disconnects them again; the module is then off.
+    // registerEvents connects handlers, with CONNECT_EVENT or EventsManager::connect. If it throws, its
+    // handlers are disconnected again and the module is off.
     virtual void registerEvents() = 0;
-    // requires names modules that must start and finish before this one; if one of them is not there or off, so
-    // is this.
+    // requires_modules names modules that must start and finish before this one. If one of them is missing or
+    // off, so is this one.
     virtual std::vector<std::string> requires_modules() const { return std::vector<std::string>(); }
-    // finish is called after the last event of the run. Modules of lower priority numbers and those
-    // required have finished, but exist.
+    // finish is called after the last event of the run. Modules with lower priority numbers and required
+    // modules have finished by then, but still exist.
     virtual void finish() {}
 
     const std::string &name() const { return settings_.name; }
     int priority() const { return settings_.priority; }
-    // The parameters, from registerEvents to finish; of the wrong type: a warning, and the default. One that the module has
-    // never asked for is reported at the end.
+    // The parameters, from registerEvents to finish. A parameter of the wrong type causes a warning and
+    // yields the default. Parameters in the file that the module has never asked for are reported at the end.
     std::string text(const char *param, const std::string &otherwise) const;
     double number(const char *param, double otherwise) const;
     bool flag(const char *param, bool otherwise) const;
@@ -652,14 +674,16 @@ class IEventModule {
 
 inline const Param *IEventModule::find(const char *param, Param::Type type, const char *wanted) const {
     {
-        static std::mutex lock; // handlers may ask, too
+        static std::mutex lock; // handlers may ask as well
         std::lock_guard<std::mutex> guard(lock);
         settings_.asked[param] = true;
     }
     std::map<std::string, Param>::const_iterator i = settings_.params.find(param);
     if (i == settings_.params.end()) return nullptr;
     if (i->second.type == type) return &i->second;
-    if (settings_.warn) settings_.warn("module " + settings_.name + ": parameter " + param + " must be " + wanted + "; the default is taken");
+    if (settings_.warn)
+        settings_.warn("module " + settings_.name + ": parameter " + param + " must be " + wanted +
+                       "; the default is taken");
     return nullptr;
 }
 inline std::string IEventModule::text(const char *param, const std::string &otherwise) const {
@@ -674,12 +698,13 @@ inline bool IEventModule::flag(const char *param, bool otherwise) const {
     const Param *p = find(param, Param::Bool, "true or false");
     return p ? p->flag : otherwise;
 }
-inline std::vector<std::string> IEventModule::texts(const char *param, const std::vector<std::string> &otherwise) const {
+inline std::vector<std::string> IEventModule::texts(const char *param,
+                                                    const std::vector<std::string> &otherwise) const {
     const Param *p = find(param, Param::Strings, "a list of strings");
     return p ? p->strings : otherwise;
 }
 
-// ModulesManager has all modules.
+// ModulesManager holds all modules.
 class ModulesManager {
   public:
     static ModulesManager *instance() { return detail::core()->modules; }
@@ -687,30 +712,34 @@ class ModulesManager {
     // get_module returns the running module of that name ("logger_module" or "liblogger_module"), nullptr
     // if there is none.
     virtual IEventModule *get_module(const std::string &name) = 0;
-    // add gives a module to the manager, which then owns it. It runs unless modules_settings.json switches it
-    // off by name. False: there is one of this name; it could not start; the program has ended.
+    // add hands a module over to the manager. The module runs unless modules_settings.json switches it off by
+    // name. add returns false if there is a module of this name, if it could not start, or if the program has
+    // ended.
     virtual bool add(const std::string &name, std::unique_ptr<IEventModule> module) = 0;
-    bool add(const std::string &name, IEventModule *module) { return add(name, std::unique_ptr<IEventModule>(module)); }
-    // offer makes a module known, which runs if modules_settings.json says so.
+    bool add(const std::string &name, IEventModule *module) {
+        return add(name, std::unique_ptr<IEventModule>(module));
+    }
+    // offer makes a module known. It runs if modules_settings.json says so.
     virtual void offer(const std::string &name, std::unique_ptr<IEventModule> (*make)()) = 0;
-    // names returns the running modules in the order in which they started.
+    // names returns the names of the running modules in the order in which they started.
     virtual std::vector<std::string> names() = 0;
 
   protected:
     ~ModulesManager() {}
 };
 
-// init reads the configuration and starts the modules; without it that happens at the first emission.
-// Empty paths: config/events_config.json or ./events_config.json, likewise modules_settings.json; the environment
-// variables WHYSLOW_EVENTS and WHYSLOW_MODULES_SETTINGS prevail. False: something was wrong, which is told on
-// standard error; the program can go on.
+// init reads the configuration and starts the modules; without it, the first emission does. Empty paths mean
+// config/events_config.json or ./events_config.json, and likewise modules_settings.json; the environment
+// variables WHYSLOW_EVENTS and WHYSLOW_MODULES_SETTINGS override the paths. init returns false if something
+// is wrong, and says what on standard error; the program can go on.
 bool init(const std::string &events_config = "", const std::string &modules_settings = "");
 
-// finish ends profiling, as exit does: modules are finished and destroyed, emissions do nothing any more.
+// finish ends profiling, as exit does: modules finish and are destroyed, and emissions do nothing from then
+// on.
 void finish();
 
-// PerThread is a T for each thread, made when the thread first asks for it and kept to the end. A thread that starts
-// after another has ended may go on with that one's T.
+// PerThread is a T for each thread, created when the thread first asks for it and kept to the end. A thread
+// that starts after another has ended may inherit the T of that thread.
 template <class T> class PerThread {
   public:
     PerThread() {
@@ -725,7 +754,7 @@ template <class T> class PerThread {
     }
     PerThread(const PerThread &) = delete;
 
-    // get returns the calling thread's T. To be used in handlers.
+    // get returns the calling thread's T, for use in handlers.
     T &get() {
         std::size_t i = detail::thread_state()->index;
         std::atomic<Block *> &slot = table_[i / per_block];
@@ -739,7 +768,7 @@ template <class T> class PerThread {
         if (__builtin_expect(!t, 0)) item.store(t = new T(), std::memory_order_release);
         return *t;
     }
-    // all calls f for each T there is. In finish; at other times only where T is made of atomics.
+    // all calls f for each T. Call it in finish; at other times only if T consists of atomics.
     template <class F> void all(F f) {
         for (std::size_t i = 0; i < blocks; i++) {
             Block *b = table_[i].load(std::memory_order_acquire);
@@ -760,12 +789,16 @@ template <class T> class PerThread {
 };
 
 namespace detail {
-const std::size_t max_threads = 256 * 64; // at a time
+const std::size_t max_threads = 256 * 64; // at any one time
 
 struct Offer {
-    Offer(const char *name, std::unique_ptr<IEventModule> (*make)()) { ModulesManager::instance()->offer(name, make); }
+    Offer(const char *name, std::unique_ptr<IEventModule> (*make)()) {
+        ModulesManager::instance()->offer(name, make);
+    }
 };
-template <class M> std::unique_ptr<IEventModule> make_module() { return std::unique_ptr<IEventModule>(new M()); }
+template <class M> std::unique_ptr<IEventModule> make_module() {
+    return std::unique_ptr<IEventModule>(new M());
+}
 
 } // namespace detail
 } // namespace whyslow
@@ -774,19 +807,21 @@ template <class M> std::unique_ptr<IEventModule> make_module() { return std::uni
 #define WHYSLOW_MODULE(Class, name) \
     static ::whyslow::detail::Offer whyslow_offer_##Class(name, &::whyslow::detail::make_module<Class>)
 
-// WHYSLOW_EXPORT_MODULE(Class) makes a shared library of a module: g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
-// It must be compiled with the compiler, the standard library and the whyslow.hpp of the program.
-#define WHYSLOW_EXPORT_MODULE(Class)                                                                                             \
-    extern "C" __attribute__((visibility("default"))) ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version); \
-    extern "C" ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version) {                       \
-        if (version != ::whyslow::detail::Core::version) return nullptr;                                                         \
-        ::whyslow::detail::core_slot().store(core);                                                                              \
-        return new Class();                                                                                                      \
-    }                                                                                                                            \
-    extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                                          \
+// WHYSLOW_EXPORT_MODULE(Class) makes a module of a shared library:
+//     g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
+// The library must be compiled with the compiler, the standard library and the whyslow.hpp of the program.
+#define WHYSLOW_EXPORT_MODULE(Class)                                                                      \
+    extern "C" __attribute__((visibility("default"))) ::whyslow::IEventModule *                           \
+    whyslow_make_module(::whyslow::detail::Core *core, int version);                                      \
+    extern "C" ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version) { \
+        if (version != ::whyslow::detail::Core::version) return nullptr;                                  \
+        ::whyslow::detail::core_slot().store(core);                                                       \
+        return new Class();                                                                               \
+    }                                                                                                     \
+    extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                   \
     extern "C" int whyslow_module_version(void) { return ::whyslow::detail::Core::version; }
 
-// The names without whyslow:: in front; -DWHYSLOW_NO_GLOBAL_NAMES leaves them out.
+// The names without the prefix whyslow::. -DWHYSLOW_NO_GLOBAL_NAMES leaves them out.
 #ifndef WHYSLOW_NO_GLOBAL_NAMES
 using whyslow::EventsManager;
 using whyslow::IEventModule;
@@ -794,18 +829,19 @@ using whyslow::ModulesManager;
 #endif
 
 
-// ---- Standard modules; they may be derived from ---------------------------------------------------------
+// ---- Standard modules; you may derive from them ---------------------------------------------------------
 
 namespace whyslow {
 
-// Output is where a module writes: parameter file, "-" for standard output, without it standard error.
+// Output is the file that a module writes, from its parameter file: "-" is standard output, the default is
+// standard error.
 class Output {
   public:
     Output() : f_(nullptr) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another
-    // module or another run writes to it at the time.
+    // open creates or replaces the file. It throws std::runtime_error if the file cannot be written, or if
+    // another module or another run is writing it.
     void open(const std::string &file) {
         if (file.empty() || file == "-") {
             f_ = file.empty() ? stderr : stdout;
@@ -817,7 +853,8 @@ class Output {
         const bool regular = !::fstat(fd, &st) && S_ISREG(st.st_mode);
         if (regular && ::flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
             ::close(fd);
-            throw std::runtime_error(file + " is being written by another module or another run: name another file");
+            throw std::runtime_error(
+                file + " is being written by another module or another run: name another file");
         }
         if ((regular && ::ftruncate(fd, 0)) || !(f_ = ::fdopen(fd, "w"))) {
             const int why = errno;
@@ -833,9 +870,11 @@ class Output {
         const bool own = f_ && f_ != stderr && f_ != stdout;
         int error = f_ && std::fflush(f_) ? errno : 0;
         if (own) {
-            ::flock(::fileno(f_), LOCK_UN); // a process that was forked would keep the lock
+            ::flock(::fileno(f_), LOCK_UN); // a forked process would keep the lock
             if (std::fclose(f_) && !error) error = errno;
-            if (error) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(error));
+            if (error)
+                std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n",
+                             std::strerror(error));
         }
         f_ = nullptr;
     }
@@ -844,20 +883,26 @@ class Output {
     std::FILE *f_;
 };
 
-// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events,
-// a list of patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module
-// and global_events_module are the same for the events of a namespace.
+// LoggerModule is logger_module: one line for each event. Its parameters are file; format, "text" or "csv";
+// and events, a list of patterns, by default all. Derive from it to change the lines. cf_events_module,
+// df_events_module and global_events_module do the same for the events of one namespace.
 class LoggerModule : public IEventModule {
   public:
-    explicit LoggerModule(const char *pattern = "*") : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
+    explicit LoggerModule(const char *pattern = "*")
+        : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
     void registerEvents() override {
         out_.open(text("file", ""));
         const std::string format = text("format", "text");
         csv_ = format == "csv";
-        if (!csv_ && format != "text") throw std::runtime_error("parameter format is \"" + format + "\": it must be \"text\" or \"csv\"");
+        if (!csv_ && format != "text")
+            throw std::runtime_error("parameter format is \"" + format +
+                                     "\": it must be \"text\" or \"csv\"");
         out_.write(header());
-        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, pattern_)), [this](const Event &e, const Value *v, std::size_t n) {
-            const std::string s = line(e, v, n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+        const std::vector<std::string> patterns = texts("events", std::vector<std::string>(1, pattern_));
+        EventsManager::instance()->connect_matching(patterns, [this](const Event &e, const Value *v,
+                                                                     std::size_t n) {
+            const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+            const std::string s = line(e, v, n, seconds.count());
             std::lock_guard<std::mutex> guard(lock_);
             out_.write(s);
         });
@@ -865,7 +910,8 @@ class LoggerModule : public IEventModule {
     void finish() override { out_.close(); }
 
   protected:
-    // header gives the first line, line that of an event at a time in seconds since the start, with "\n".
+    // header returns the first line; line returns that of an event, seconds after the start. Both end with
+    // "\n".
     virtual std::string header() const { return csv_ ? "time,thread,event,arguments\n" : ""; }
     virtual std::string line(const Event &e, const Value *v, std::size_t n, double seconds) const {
         std::ostringstream s;
@@ -902,23 +948,25 @@ struct GlobalEventsModule : LoggerModule {
     GlobalEventsModule() : LoggerModule("GlobalEvents::*") {}
 };
 
-// CFCounterModule is cf_counter_events_module: how often CFs were created, started, waiting, finished.
+// CFCounterModule is cf_counter_events_module: how often CFs were created, started, waited and finished.
 class CFCounterModule : public IEventModule {
   public:
     void registerEvents() override {
         out_.open(text("file", ""));
         for (int i = 0; i < 4; i++)
-            EventsManager::instance()->connect("CFEvents", event(i), [this, i](const Event &, const Value *, std::size_t) {
-                std::atomic<std::uint64_t> &n = counts_.get().n[i]; // written by this thread only
-                n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-            });
+            EventsManager::instance()->connect(
+                "CFEvents", event(i), [this, i](const Event &, const Value *, std::size_t) {
+                    std::atomic<std::uint64_t> &n = counts_.get().n[i]; // only this thread writes it
+                    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+                });
     }
     void finish() override {
         static const char *const words[] = {"created", "started", "waiting", "finished"};
-        for (int i = 0; i < 4; i++) out_.write(std::string("CF ") + words[i] + ": " + std::to_string(count(i)) + "\n");
+        for (int i = 0; i < 4; i++)
+            out_.write(std::string("CF ") + words[i] + ": " + std::to_string(count(i)) + "\n");
         out_.close();
     }
-    // count gives the number so far: created 0, started 1, waiting 2, finished 3.
+    // count returns the number so far of events 0 created, 1 started, 2 waiting or 3 finished.
     std::uint64_t count(int i) {
         std::uint64_t sum = 0;
         counts_.all([&sum, i](Counts &c) { sum += c.n[i].load(std::memory_order_relaxed); });
@@ -941,22 +989,24 @@ class CFCounterModule : public IEventModule {
 };
 
 // DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument
-// of onCreate or onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
+// of onCreate or onCreateSize, and of onDestroy or onDestroySize. A program emits one of the two for each DF.
 class DFSizerModule : public IEventModule {
   public:
     void registerEvents() override {
         out_.open(text("file", ""));
         static const char *const names[] = {"onCreate", "onCreateSize", "onDestroy", "onDestroySize"};
         for (int i = 0; i < 4; i++)
-            EventsManager::instance()->connect("DFEvents", names[i], [this, i](const Event &e, const Value *v, std::size_t n) {
-                const std::int64_t size = n ? v[n - 1].size() : -1;
-                if (size < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
-                std::atomic<std::int64_t> &bytes = sums_.get().bytes[i / 2];
-                bytes.store(bytes.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
-            });
+            EventsManager::instance()->connect(
+                "DFEvents", names[i], [this, i](const Event &e, const Value *v, std::size_t n) {
+                    const std::int64_t size = n ? v[n - 1].size() : -1;
+                    if (size < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
+                    std::atomic<std::int64_t> &bytes = sums_.get().bytes[i / 2];
+                    bytes.store(bytes.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+                });
     }
     void finish() override {
-        out_.write("Total DF size created: " + std::to_string(created()) + " bytes\n" + "Total DF size destroyed: " + std::to_string(destroyed()) + " bytes\n");
+        out_.write("Total DF size created: " + std::to_string(created()) + " bytes\n" +
+                   "Total DF size destroyed: " + std::to_string(destroyed()) + " bytes\n");
         out_.close();
     }
     std::int64_t created() { return sum(0); }   // so far
@@ -976,25 +1026,28 @@ class DFSizerModule : public IEventModule {
     Output out_;
 };
 
-// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from
-// the times that onForeignStarted and onForeignEnded carry.
+// ForeignBlockTimerModule is foreign_block_timer_module: the time of user functions by function and thread,
+// from the times that onForeignStarted and onForeignEnded carry.
 class ForeignBlockTimerModule : public IEventModule {
   public:
     void registerEvents() override {
         out_.open(text("file", ""));
-        EventsManager::instance()->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v, std::size_t n) {
+        EventsManager *events = EventsManager::instance();
+        events->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v,
+                                                                   std::size_t n) {
             check(e, v, n);
             Thread &t = threads_.get();
             t.open.push_back(Open{t.find(v[0].text), v[1].i});
         });
-        EventsManager::instance()->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v, std::size_t n) {
+        events->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v,
+                                                                 std::size_t n) {
             check(e, v, n);
             Thread &t = threads_.get();
             const std::size_t f = t.find(v[0].text);
             for (std::size_t i = t.open.size(); i > 0; i--) {
                 if (t.open[i - 1].function != f) continue;
                 t.functions[f].total += v[1].i - t.open[i - 1].start;
-                t.open.resize(i - 1); // what an exception left open above it has no end
+                t.open.resize(i - 1); // calls above it that an exception left open have no end
                 break;
             }
         });
@@ -1005,7 +1058,8 @@ class ForeignBlockTimerModule : public IEventModule {
             for (const Function &f : t.functions) all[std::make_pair(f.name, f.thread)] += f.total;
         });
         for (const auto &p : all)
-            out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) + ", TID: " + std::to_string(p.first.second) + " => " +
+            out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) +
+                       ", TID: " + std::to_string(p.first.second) + " => " +
                        std::to_string((p.second + 500000) / 1000000) + " ms total\n");
         out_.close();
     }
@@ -1025,13 +1079,15 @@ class ForeignBlockTimerModule : public IEventModule {
         std::vector<Open> open;
         std::vector<Function> functions;
 
-        // Most names are the same pointer each time; the text decides all the same.
+        // Most names are the same pointer each time, but the text decides.
         std::size_t find(const char *name) {
             const std::uint64_t self = thread_number();
             for (std::size_t i = 0; i < functions.size(); i++)
-                if (functions[i].pointer == name && functions[i].thread == self && functions[i].name == name) return i;
+                if (functions[i].pointer == name && functions[i].thread == self && functions[i].name == name)
+                    return i;
             for (std::size_t i = 0; i < functions.size(); i++)
-                if (functions[i].thread == self && functions[i].name == name) return functions[i].pointer = name, i;
+                if (functions[i].thread == self && functions[i].name == name)
+                    return functions[i].pointer = name, i;
             functions.push_back(Function{name, name, self, 0});
             return functions.size() - 1;
         }
@@ -1052,18 +1108,20 @@ class ForeignBlockTimerModule : public IEventModule {
 #if defined(WHYSLOW_IMPLEMENTATION) && !defined(WHYSLOW_HPP_IMPLEMENTED)
 #define WHYSLOW_HPP_IMPLEMENTED
 
-#define WHYSLOW_STANDARD_EVENTS "CFEvents::onCreated", "CFEvents::onReady", "CFEvents::onStarted", "CFEvents::onFinished", \
-    "CFEvents::onWaiting", "CFEvents::onMigrated", "CFEvents::onStolen", "CFEvents::onReceived", \
-    "CFEvents::onDestroyed", "CFEvents::onHeld", "CFEvents::onResumed", "DFEvents::onCreate", \
-    "DFEvents::onRequested", "DFEvents::onRequestReceived", "DFEvents::onSent", "DFEvents::onReceived", \
-    "DFEvents::onStored", "DFEvents::onDropped", "DFEvents::onDestroy", "DFEvents::onDuplicate", \
-    "GlobalEvents::onStarted", "GlobalEvents::onExited", "GlobalEvents::onWaiting", "GlobalEvents::onMigrated", \
-    "GlobalEvents::onContinued", "GlobalEvents::onForeignStarted", "GlobalEvents::onForeignEnded", "GlobalEvents::onProgramStarted", \
-    "GlobalEvents::onProgramFinished", "GlobalEvents::onIdle", "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue", \
-    "GlobalEvents::onSendQueue", "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost", \
-    "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded", "SyncEvents::onCollective", "SyncEvents::onAcquired", \
-    "SyncEvents::onReleased", "RegionEvents::onEntered", "RegionEvents::onExited", "MessageEvents::onPut", \
-    "MessageEvents::onGet", "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
+#define WHYSLOW_STANDARD_EVENTS "CFEvents::onCreated", "CFEvents::onReady", "CFEvents::onStarted",           \
+    "CFEvents::onFinished", "CFEvents::onWaiting", "CFEvents::onMigrated", "CFEvents::onStolen",             \
+    "CFEvents::onReceived", "CFEvents::onDestroyed", "CFEvents::onHeld", "CFEvents::onResumed",              \
+    "DFEvents::onCreate", "DFEvents::onRequested", "DFEvents::onRequestReceived", "DFEvents::onSent",        \
+    "DFEvents::onReceived", "DFEvents::onStored", "DFEvents::onDropped", "DFEvents::onDestroy",              \
+    "DFEvents::onDuplicate", "GlobalEvents::onStarted", "GlobalEvents::onExited", "GlobalEvents::onWaiting", \
+    "GlobalEvents::onMigrated", "GlobalEvents::onContinued", "GlobalEvents::onForeignStarted",               \
+    "GlobalEvents::onForeignEnded", "GlobalEvents::onProgramStarted", "GlobalEvents::onProgramFinished",     \
+    "GlobalEvents::onIdle", "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue",                            \
+    "GlobalEvents::onSendQueue", "GlobalEvents::onRelations", "GlobalEvents::onClockSync",                   \
+    "GlobalEvents::onLost", "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded",                          \
+    "SyncEvents::onCollective", "SyncEvents::onAcquired", "SyncEvents::onReleased",                          \
+    "RegionEvents::onEntered", "RegionEvents::onExited", "MessageEvents::onPut", "MessageEvents::onGet",     \
+    "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
 
 
 // ---- JSON with comments and trailing commas -----------------------------------------------------------
@@ -1081,20 +1139,21 @@ struct Json {
     bool flag = false;
     double number = 0;
     std::string string;
-    std::vector<Json> items;       // of a List; values of an Object
-    std::vector<std::string> keys; // of an Object, in their order, perhaps twice the same
-    std::vector<Json> key_places;  // where they are
+    std::vector<Json> items;       // elements of a List, values of an Object
+    std::vector<std::string> keys; // of an Object, in their order; may repeat
+    std::vector<Json> key_places;  // where the keys are
     int line = 1, column = 1;
 
     const char *called() const {
-        static const char *const names[] = {"null", "true or false", "a number", "a string", "a list", "an object"};
+        static const char *const names[] = {"null", "true or false", "a number", "a string", "a list",
+                                            "an object"};
         return names[type];
     }
 };
 
 class JsonParser {
   public:
-    // parse returns false for a text that is no JSON; error then is "line:column: what".
+    // parse returns false if the text is not JSON; error is then "line:column: what".
     static bool parse(const std::string &text, Json *out, std::string *error) {
         JsonParser p(text);
         if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) p.at_ = p.line_start_ = 3;
@@ -1212,7 +1271,7 @@ class JsonParser {
             ok = at_ > exponent;
         }
         if (!ok) return fail("this is no number");
-        std::istringstream in(s_.substr(from, at_ - from)); // always with a point, whatever the locale
+        std::istringstream in(s_.substr(from, at_ - from)); // with a decimal point, whatever the locale
         in.imbue(std::locale::classic());
         in >> v->number;
         v->type = Json::Number;
@@ -1233,7 +1292,11 @@ class JsonParser {
     bool hex(unsigned *v) {
         *v = 0;
         for (int i = 0; i < 4; i++, at_++) {
-            const int c = peek(), d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            const int c = peek();
+            const int d = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
             if (d < 0) return fail("four hexadecimal digits are missing");
             *v = *v << 4 | static_cast<unsigned>(d);
         }
@@ -1290,10 +1353,10 @@ namespace detail {
 
 inline void say(const std::string &line) {
     const std::string s = "whyslow: " + line + "\n";
-    std::fwrite(s.data(), 1, s.size(), stderr); // in one piece, whoever else writes
+    std::fwrite(s.data(), 1, s.size(), stderr); // in one piece, even if others write
 }
 
-// Match of a pattern with * and ?.
+// match tells whether a text matches a pattern with * and ?.
 static bool matches(const char *pattern, const char *text) {
     const char *star = nullptr, *from = nullptr;
     while (*text) {
@@ -1306,22 +1369,25 @@ static bool matches(const char *pattern, const char *text) {
     return !*pattern;
 }
 
-// event_key gives "Namespace::onName" for this and for "Namespace.onName"; "" for what is neither.
+// event_key returns "Namespace::onName" for this and for "Namespace.onName", and "" for anything else.
 static std::string event_key(const std::string &s) {
     const std::size_t colons = s.find("::"), point = s.find('.');
     const std::size_t at = colons != std::string::npos ? colons : point;
     if (at == std::string::npos) return "";
     const std::string space = s.substr(0, at), name = s.substr(at + (at == colons ? 2 : 1));
-    return space.empty() || name.empty() || name.find_first_of(".:") != std::string::npos ? "" : space + "::" + name;
+    return space.empty() || name.empty() || name.find_first_of(".:") != std::string::npos
+               ? ""
+               : space + "::" + name;
 }
 
-// main_name of an event that has two.
+// main_name returns the main name of an event that has two.
 static std::string main_name(const std::string &key) {
     if (key == "DFEvents::onCreateSize") return "DFEvents::onCreate";
     return key == "DFEvents::onDestroySize" ? "DFEvents::onDestroy" : key;
 }
 
-static std::size_t distance(const std::string &a, const std::string &b) { // letters to change, add or leave out
+// distance returns how many letters must be changed, added or removed to turn a into b.
+static std::size_t distance(const std::string &a, const std::string &b) {
     std::vector<std::size_t> row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
     for (std::size_t i = 1; i <= a.size(); i++) {
@@ -1336,7 +1402,7 @@ static std::size_t distance(const std::string &a, const std::string &b) { // let
     return row[b.size()];
 }
 
-// suggestion gives ` (did you mean "x"?)` where one of the words is like s.
+// suggestion returns ` (did you mean "x"?)` if one of the words is similar to s, otherwise "".
 static std::string suggestion(const std::string &s, const std::vector<std::string> &words) {
     std::string best;
     std::size_t least = s.size() / 3 + 1;
@@ -1348,25 +1414,30 @@ static std::string suggestion(const std::string &s, const std::vector<std::strin
 }
 
 static const std::vector<std::string> &standard_events() {
-    static const std::vector<std::string> keys = {WHYSLOW_STANDARD_EVENTS, "DFEvents::onCreateSize", "DFEvents::onDestroySize"};
+    static const std::vector<std::string> keys = {WHYSLOW_STANDARD_EVENTS, "DFEvents::onCreateSize",
+                                                  "DFEvents::onDestroySize"};
     return keys;
 }
 
-static bool has(const std::vector<std::string> &list, const std::string &s) { return std::find(list.begin(), list.end(), s) != list.end(); }
+static bool has(const std::vector<std::string> &list, const std::string &s) {
+    return std::find(list.begin(), list.end(), s) != list.end();
+}
 
 static bool standard_space(const std::string &space) {
     return space == "CFEvents" || space == "DFEvents" || space == "GlobalEvents" || space == "SyncEvents";
 }
 
-// ConfigFile reads a file and warns of what is wrong in it, with its place.
+// ConfigFile reads a file and prints a warning, with its place, for everything wrong in it.
 class ConfigFile {
   public:
     std::string path;
     Json root;
 
-    void warn(const Json &at, const std::string &what) const { say(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what); }
+    void warn(const Json &at, const std::string &what) const {
+        say(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what);
+    }
 
-    // read returns false, after a message, if there is no such file or it is no JSON object.
+    // read returns false, after a message, if there is no such file or it is not a JSON object.
     bool read() {
         std::ifstream in(path.c_str(), std::ios::binary);
         if (!in) {
@@ -1380,13 +1451,14 @@ class ConfigFile {
             return false;
         }
         if (root.type != Json::Object) {
-            warn(root, std::string("the file must hold an object, not ") + root.called() + "; nothing is profiled");
+            warn(root,
+                 std::string("the file must hold an object, not ") + root.called() + "; nothing is profiled");
             return false;
         }
         return true;
     }
 
-    // is tells whether a value has the type that it must have, else warns.
+    // is tells whether a value has the required type, and otherwise prints a warning.
     bool is(const Json &v, Json::Type type, const std::string &key) const {
         if (v.type == type) return true;
         Json wanted;
@@ -1399,7 +1471,7 @@ class ConfigFile {
     }
 };
 
-// Config is what both files say. Without a file of events all are on.
+// Config is the content of both files. Without a file of events, all events are on.
 class Config {
   public:
     struct Module {
@@ -1410,7 +1482,7 @@ class Config {
     };
     std::map<std::string, Module> modules;
     bool global = true; // globalSettings.enabled
-    std::string dir; // of modules_settings.json, to look for libraries
+    std::string dir; // the folder of modules_settings.json, searched for libraries
     bool ok = true;
 
     bool active(const std::string &key) const {
@@ -1421,7 +1493,8 @@ class Config {
         return g == grouped_.end() || g->second;
     }
 
-    // on tells whether a module runs; unasked ones, which the program itself added, also if it is not listed.
+    // on tells whether a module runs. Unasked modules, which the program itself added, also run if the file
+    // does not list them.
     bool on(const std::string &name, bool unasked) const {
         std::map<std::string, Module>::const_iterator i = modules.find(name);
         if (i == modules.end()) return unasked;
@@ -1436,10 +1509,12 @@ class Config {
         const std::vector<std::string> known = {"eventsSettings", "groups", "$schema"};
         for (std::size_t i = 0; i < f.root.items.size(); i++) {
             if (!has(known, f.root.keys[i])) f.unknown(f.root.key_places[i], known);
-            if (f.root.keys[i] == known[0] && f.is(f.root.items[i], Json::Object, known[0])) event_settings(f, f.root.items[i]);
+            if (f.root.keys[i] == known[0] && f.is(f.root.items[i], Json::Object, known[0]))
+                event_settings(f, f.root.items[i]);
         }
         for (std::size_t i = 0; i < f.root.items.size(); i++)
-            if (f.root.keys[i] == known[1] && f.is(f.root.items[i], Json::Object, known[1])) groups(f, f.root.items[i]);
+            if (f.root.keys[i] == known[1] && f.is(f.root.items[i], Json::Object, known[1]))
+                groups(f, f.root.items[i]);
     }
 
     void read_modules(const std::string &path) {
@@ -1449,30 +1524,36 @@ class Config {
         const std::size_t slash = path.rfind('/');
         dir = slash == std::string::npos ? "." : path.substr(0, slash + 1);
         for (std::size_t i = 0; i < f.root.items.size(); i++)
-            if (f.root.keys[i] == "globalSettings" && f.is(f.root.items[i], Json::Object, "globalSettings")) flag(f, f.root.items[i], {"enabled"}, &global);
+            if (f.root.keys[i] == "globalSettings" && f.is(f.root.items[i], Json::Object, "globalSettings"))
+                flag(f, f.root.items[i], {"enabled"}, &global);
         for (std::size_t i = 0; i < f.root.items.size(); i++)
-            if (f.root.keys[i] != "globalSettings" && f.root.keys[i] != "$schema" && f.is(f.root.items[i], Json::Object, f.root.keys[i])) module(f, i);
+            if (f.root.keys[i] != "globalSettings" && f.root.keys[i] != "$schema" &&
+                f.is(f.root.items[i], Json::Object, f.root.keys[i]))
+                module(f, i);
     }
 
-    // module_name leaves out "lib" in front and knows the other spelling of one.
+    // module_name drops a leading "lib" and maps the second spelling of one module to the first.
     static std::string module_name(const std::string &s) {
         const std::string name = s.compare(0, 3, "lib") == 0 && s.size() > 3 ? s.substr(3) : s;
         return name == "prefetto_module" ? "perfetto_module" : name;
     }
 
   private:
-    // flag reads "enabled" of an object that may have these keys.
-    static void flag(const ConfigFile &f, const Json &object, const std::vector<std::string> &known, bool *value) {
+    // flag reads "enabled" of an object whose allowed keys are known.
+    static void flag(const ConfigFile &f, const Json &object, const std::vector<std::string> &known,
+                     bool *value) {
         for (std::size_t i = 0; i < object.items.size(); i++) {
             if (!has(known, object.keys[i])) f.unknown(object.key_places[i], known);
-            if (object.keys[i] == "enabled" && f.is(object.items[i], Json::Bool, "enabled")) *value = object.items[i].flag;
+            if (object.keys[i] == "enabled" && f.is(object.items[i], Json::Bool, "enabled"))
+                *value = object.items[i].flag;
         }
     }
 
     void event_settings(const ConfigFile &f, const Json &spaces) {
         for (std::size_t i = 0; i < spaces.items.size(); i++) {
             if (!f.is(spaces.items[i], Json::Object, spaces.keys[i])) continue;
-            for (std::size_t k = 0; k < spaces.items[i].items.size(); k++) event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
+            for (std::size_t k = 0; k < spaces.items[i].items.size(); k++)
+                event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
         }
     }
 
@@ -1485,20 +1566,23 @@ class Config {
             static const std::vector<std::string> known = {"enabled", "rule", "args", "functions"};
             for (std::size_t i = 0; i < v.items.size(); i++) {
                 if (!has(known, v.keys[i])) f.unknown(v.key_places[i], known);
-                if (v.keys[i] == "enabled" && f.is(v.items[i], Json::Bool, "enabled")) enabled = v.items[i].flag;
+                if (v.keys[i] == "enabled" && f.is(v.items[i], Json::Bool, "enabled"))
+                    enabled = v.items[i].flag;
                 rule = rule || v.keys[i] == "rule";
             }
         } else {
-            f.warn(v, "event \"" + key + "\" must be true, false or an object, not " + std::string(v.called()) + "; skipped");
+            f.warn(v, "event \"" + key + "\" must be true, false or an object, not " +
+                          std::string(v.called()) + "; skipped");
             return;
         }
         if (!check(f, name, key, rule)) return;
         if (enabled) on_.insert(std::make_pair(main_name(key), true));
     }
 
-    // check warns of an event that nobody emits.
+    // check warns about an event that nobody emits.
     bool check(const ConfigFile &f, const Json &place, const std::string &key, bool rule) {
-        if (!standard_space(key.substr(0, key.find("::"))) || has(standard_events(), key) || rule) return known_.insert(std::make_pair(key, true)), true;
+        if (!standard_space(key.substr(0, key.find("::"))) || has(standard_events(), key) || rule)
+            return known_.insert(std::make_pair(key, true)), true;
         if (known_.count(key)) return true;
         f.warn(place, "there is no event " + key + suggestion(key, standard_events()) + "; skipped");
         return false;
@@ -1520,7 +1604,8 @@ class Config {
                 for (const Json &e : g.items[k].items) {
                     if (!f.is(e, Json::String, "event of a group")) continue;
                     const std::string key = event_key(e.string);
-                    if (key.empty()) f.warn(e, "\"" + e.string + "\" is no event: write Namespace::onName; skipped");
+                    if (key.empty())
+                        f.warn(e, "\"" + e.string + "\" is no event: write Namespace::onName; skipped");
                     else if (check(f, e, key, false)) grouped_[main_name(key)] |= enabled;
                 }
             }
@@ -1529,12 +1614,14 @@ class Config {
 
     void module(const ConfigFile &f, std::size_t at) {
         const std::string name = module_name(f.root.keys[at]);
-        if (modules.count(name)) return f.warn(f.root.key_places[at], "module \"" + name + "\" has settings already; skipped");
+        if (modules.count(name))
+            return f.warn(f.root.key_places[at], "module \"" + name + "\" has settings already; skipped");
         const Json &v = f.root.items[at];
         Module m;
         m.settings.name = name;
         m.settings.warn = [](const std::string &text) { say(text); };
-        static const std::vector<std::string> known = {"enabled", "overrideEnabled", "priority", "params", "library"};
+        static const std::vector<std::string> known = {"enabled", "overrideEnabled", "priority", "params",
+                                                       "library"};
         for (std::size_t i = 0; i < v.items.size(); i++) {
             const std::string &key = v.keys[i];
             const Json &x = v.items[i];
@@ -1544,7 +1631,8 @@ class Config {
             if (key == "library" && f.is(x, Json::String, key)) m.library = x.string;
             if (key == "params" && f.is(x, Json::Object, key)) params(f, x, &m.settings.params);
             if (key == "priority" && f.is(x, Json::Number, key)) {
-                if (x.number == static_cast<int>(std::max(-1e9, std::min(1e9, x.number)))) m.settings.priority = static_cast<int>(x.number);
+                if (x.number == static_cast<int>(std::max(-1e9, std::min(1e9, x.number))))
+                    m.settings.priority = static_cast<int>(x.number);
                 else f.warn(x, "\"priority\" must be a whole number; skipped");
             }
         }
@@ -1568,17 +1656,19 @@ class Config {
                 ok = x.type == Json::String;
             }
             if (ok) (*out)[v.keys[i]] = p;
-            else f.warn(x, "parameter \"" + v.keys[i] + "\" must be a string, a number, true, false or a list of strings; skipped");
+            else
+                f.warn(x, "parameter \"" + v.keys[i] +
+                              "\" must be a string, a number, true, false or a list of strings; skipped");
         }
     }
 
     bool limited_ = false;              // there is a file of events
     std::map<std::string, bool> on_;      // enabled events
-    std::map<std::string, bool> grouped_; // events in groups: whether one of the groups is enabled
-    std::map<std::string, bool> known_;   // events that have been named and can exist
+    std::map<std::string, bool> grouped_; // events in groups: whether any of their groups is enabled
+    std::map<std::string, bool> known_;   // events that have been named and may exist
 };
 
-// find_config returns the path of a configuration file, "" if there is none.
+// find_config returns the path of a configuration file, or "" if there is none.
 static std::string find_config(const char *variable, const std::string &given, const char *name) {
     const char *env = std::getenv(variable);
     if (env && *env) return env;
@@ -1592,7 +1682,7 @@ static std::string find_config(const char *variable, const std::string &given, c
 } // namespace whyslow
 
 
-// ---- Events and modules of the program ---------------------------------------------------------------------
+// ---- Events and modules of the program -----------------------------------------------------------
 //
 // One recursive lock guards all lists: modules connect, add modules and emit while they are being started
 // under it. It is not held while handlers or finish run.
@@ -1614,14 +1704,14 @@ struct Running {
     std::unique_ptr<IEventModule> module;
     bool unasked; // added by the program
     enum { Waiting, On } state;
-    uint64_t started; // the how many-th start
+    uint64_t started; // its place in the order of starts
 };
 
 class Host final : public EventsManager, public ModulesManager {
   public:
     Core core;
     int exit_status = 0;
-    bool all_quiet = true; // no thread was left in a handler at the end
+    bool all_quiet = true; // no thread was still in a handler at the end
 
     Host() {
         core.events = this, core.modules = this;
@@ -1651,12 +1741,14 @@ class Host final : public EventsManager, public ModulesManager {
         const HandlerList *old = e.list.load();
         fill(*h);
         if (old && old->types && h->types && !old->types->same(*h->types))
-            throw EventTypeError("event " + e.key() + ": " + h->owner_name + " connects a handler of " + h->types->describe() + ", but the event has been " +
-                                 old->types->describe() + " since " + first_typed(*old) + " connected one");
+            throw EventTypeError("event " + e.key() + ": " + h->owner_name + " connects a handler of " +
+                                 h->types->describe() + ", but the event has been " + old->types->describe() +
+                                 " since " + first_typed(*old) + " connected one");
         insert(e, h.release());
     }
 
-    void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) override {
+    void connect_matching(const std::vector<std::string> &patterns,
+                          std::function<void(const Event &, const Value *, std::size_t)> f) override {
         Guard guard(lock_);
         if (state_ == New) start("", "");
         Matcher m = {patterns, std::move(f), registering_};
@@ -1686,8 +1778,9 @@ class Host final : public EventsManager, public ModulesManager {
     void wrong_types(CallSite &site, Event &e, const Signature &is) override {
         Guard guard(lock_);
         const HandlerList *list = e.list.load();
-        const std::string what = std::string(site.file) + ":" + std::to_string(site.line) + ": event " + e.key() + " is emitted with " + is.describe() +
-                                 ", but its handlers take " + (list && list->types ? list->types->describe() : "others");
+        const std::string what = std::string(site.file) + ":" + std::to_string(site.line) + ": event " +
+                                 e.key() + " is emitted with " + is.describe() + ", but its handlers take " +
+                                 (list && list->types ? list->types->describe() : "others");
         if (strict_) throw EventTypeError(what);
         if (site.bad.exchange(true)) return;
         site.event.store(0, std::memory_order_release);
@@ -1696,13 +1789,16 @@ class Host final : public EventsManager, public ModulesManager {
 
     void failed(Event &e, Handler &h, const char *what) override {
         if (h.dead.exchange(true)) return;
-        say("event " + e.key() + ": a handler of " + h.owner_name + " failed: " + what + "; it is disconnected");
+        say("event " + e.key() + ": a handler of " + h.owner_name + " failed: " + what +
+            "; it is disconnected");
         Guard guard(lock_);
         remove(e, [&h](const Handler *x) { return x == &h; });
     }
 
     void too_deep(CallSite &site) override {
-        if (!site.bad.exchange(true)) say(std::string(site.file) + ":" + std::to_string(site.line) + ": event " + site.space + "::" + site.name + " causes itself through its handlers; nothing is emitted from here");
+        if (!site.bad.exchange(true))
+            say(std::string(site.file) + ":" + std::to_string(site.line) + ": event " + site.space +
+                "::" + site.name + " causes itself through its handlers; nothing is emitted from here");
         site.event.store(0, std::memory_order_release);
     }
 
@@ -1720,7 +1816,10 @@ class Host final : public EventsManager, public ModulesManager {
         Guard guard(lock_);
         const std::string n = Config::module_name(name);
         if (state_ >= Ending || find(n) || !module) {
-            say("module \"" + n + "\" is not added: " + (!module ? "there is none" : find(n) ? "there is one of this name" : "the program has ended"));
+            say("module \"" + n + "\" is not added: " +
+                (!module   ? "there is none"
+                 : find(n) ? "there is one of this name"
+                           : "the program has ended"));
             return false;
         }
         modules_.push_back(Running{n, std::move(module), true, Running::Waiting, 0});
@@ -1749,9 +1848,9 @@ class Host final : public EventsManager, public ModulesManager {
         return out;
     }
 
-    // start reads the configuration and starts the modules, once.
+    // start reads the configuration and starts the modules, at the first call only.
     bool start(const std::string &events, const std::string &settings);
-    // end finishes them.
+    // end finishes the modules.
     void end();
 
     void fork(int side) { // 0 before, 1 in the parent, 2 in the child, which is not profiled
@@ -1763,7 +1862,7 @@ class Host final : public EventsManager, public ModulesManager {
         for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
     }
 
-    struct Ender { // tells when a thread ends
+    struct Ender { // notices when its thread ends
         ThreadState *state = nullptr;
         ~Ender() {
             if (!state) return;
@@ -1787,7 +1886,9 @@ class Host final : public EventsManager, public ModulesManager {
 
     std::uintptr_t wanted(const Event &e) const {
         const HandlerList *list = e.list.load();
-        return e.enabled && list && !list->handlers.empty() && state_ != Ended ? reinterpret_cast<std::uintptr_t>(&e) : 0;
+        return e.enabled && list && !list->handlers.empty() && state_ != Ended
+                   ? reinterpret_cast<std::uintptr_t>(&e)
+                   : 0;
     }
 
     void update(Event &e) {
@@ -1859,8 +1960,10 @@ class Host final : public EventsManager, public ModulesManager {
 
     void disconnect(const IEventModule *owner) {
         for (std::size_t i = matchers_.size(); i > 0; i--)
-            if (matchers_[i - 1].owner == owner) matchers_.erase(matchers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) remove(*e.second, [owner](const Handler *h) { return h->owner == owner; });
+            if (matchers_[i - 1].owner == owner)
+                matchers_.erase(matchers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_)
+            remove(*e.second, [owner](const Handler *h) { return h->owner == owner; });
     }
 
     Running *find(const std::string &name) {
@@ -1874,7 +1977,8 @@ class Host final : public EventsManager, public ModulesManager {
     static void unasked(const IEventModule &m);
     void drop(const std::string &name, const std::string &why);
     bool requirements(const Running &r, bool *ready);
-    std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library, std::string *error);
+    std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library,
+                                       std::string *error);
     bool quiet();
 
     std::recursive_mutex lock_;
@@ -1883,7 +1987,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::atomic<bool> strict_{false};
     Config config_;
     std::map<std::string, std::unique_ptr<Event>> events_;
-    std::vector<std::unique_ptr<HandlerList>> lists_; // all there ever were
+    std::vector<std::unique_ptr<HandlerList>> lists_; // all there have ever been
     std::vector<std::unique_ptr<Handler>> handlers_;  // likewise
     std::vector<Matcher> matchers_;
     std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
@@ -1896,7 +2000,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::size_t thread_count_ = 0;
 };
 
-// The one Host lives until the process is gone, since threads may emit that long.
+// The one Host is never destroyed: threads may emit until the process is gone.
 static Host &host() {
     static Host *h = new Host;
     return *h;
@@ -1908,7 +2012,7 @@ static Host &host() {
 extern "C" whyslow::detail::Core *whyslow_core(void) { return &whyslow::detail::host().core; }
 
 
-// ---- Start and end -----------------------------------------------------------------------------------------
+// ---- Start and end -------------------------------------------------------------------------------
 
 #ifndef WHYSLOW_NO_DLOPEN
 #include <dlfcn.h>
@@ -1934,14 +2038,17 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     pid_ = ::getpid();
     pthread_atfork(before_fork, in_parent, in_child);
     const std::string events_path = find_config("WHYSLOW_EVENTS", events, "events_config.json");
-    const std::string settings_path = find_config("WHYSLOW_MODULES_SETTINGS", settings, "modules_settings.json");
+    const std::string settings_path =
+        find_config("WHYSLOW_MODULES_SETTINGS", settings, "modules_settings.json");
     if (!events_path.empty()) config_.read_events(events_path);
     if (!settings_path.empty()) config_.read_modules(settings_path);
     ok_ = config_.ok;
-    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) e.second->enabled = config_.active(e.first);
+    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_)
+        e.second->enabled = config_.active(e.first);
     if (!ok_) modules_.clear();
-    for (std::size_t i = modules_.size(); i > 0; i--) // those that the program added
-        if (!config_.on(modules_[i - 1].name, true)) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    for (std::size_t i = modules_.size(); i > 0; i--) // modules that the program added
+        if (!config_.on(modules_[i - 1].name, true))
+            modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     std::vector<std::string> wanted(1, "trace_writer_module");
     for (const std::pair<const std::string, Config::Module> &m : config_.modules)
         if (m.first != wanted[0]) wanted.push_back(m.first);
@@ -1957,9 +2064,10 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     }
     start_modules();
     state_ = Started;
-    start_modules(); // what modules have added
+    start_modules(); // those that modules have added
     for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
-    // Registered now, ours comes before that of whyslow.h, which completes traces.
+    // Exit functions run in reverse order: ours is registered last, so it runs before that of whyslow.h,
+    // which completes traces.
 #if defined(__GLIBC__)
     on_exit(at_exit, nullptr);
 #else
@@ -1969,7 +2077,8 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
 }
 
 // load loads a module from a shared library, which stays loaded to the end.
-inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library, std::string *error) {
+inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library,
+                                                std::string *error) {
 #ifdef WHYSLOW_NO_DLOPEN
     (void)library;
     *error = "is not in the program, which cannot load libraries";
@@ -1983,14 +2092,16 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
     } else {
         char exe[PATH_MAX + 1];
         const ssize_t n = ::readlink("/proc/self/exe", exe, PATH_MAX);
-        if (n > 0) folders.push_back(std::string(exe, static_cast<std::size_t>(n)).substr(0, std::string(exe, static_cast<std::size_t>(n)).rfind('/') + 1));
+        const std::string path(exe, static_cast<std::size_t>(n > 0 ? n : 0));
+        if (n > 0) folders.push_back(path.substr(0, path.rfind('/') + 1));
         std::istringstream list(std::getenv("WHYSLOW_MODULES") ? std::getenv("WHYSLOW_MODULES") : "");
         for (std::string dir; std::getline(list, dir, ':');)
             if (!dir.empty()) folders.push_back(dir);
     }
     const std::string file = library.empty() ? "lib" + name + ".so" : library;
     if (paths.empty())
-        for (const std::string &dir : folders) paths.push_back(dir + (dir[dir.size() - 1] == '/' ? "" : "/") + file);
+        for (const std::string &dir : folders)
+            paths.push_back(dir + (dir[dir.size() - 1] == '/' ? "" : "/") + file);
     for (const std::string &path : paths) {
         if (::access(path.c_str(), F_OK) != 0) continue;
         void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -2008,7 +2119,8 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
         std::unique_ptr<IEventModule> module;
         try {
             module.reset(make(&core, Core::version));
-            if (!module) *error = "cannot be loaded: " + path + " was compiled with another version of whyslow.hpp";
+            if (!module)
+                *error = "cannot be loaded: " + path + " was compiled with another version of whyslow.hpp";
         } catch (const std::exception &x) {
             *error = std::string("cannot be made: ") + x.what();
         }
@@ -2021,13 +2133,14 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
 #endif
 }
 
-// requirements tells whether a module can start at some time, and whether now.
+// requirements tells whether a module can ever start; ready tells whether it can start now.
 inline bool Host::requirements(const Running &r, bool *ready) {
     *ready = true;
     for (const std::string &need : r.module->requires_modules()) {
         const Running *other = find(Config::module_name(need));
         if (!other) {
-            say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) + "\", which is off or not there; it is off");
+            say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) +
+                "\", which is off or not there; it is off");
             return ok_ = false;
         }
         *ready = *ready && other->state != Running::Waiting;
@@ -2040,8 +2153,8 @@ inline void Host::drop(const std::string &name, const std::string &why) {
     ok_ = false;
 }
 
-// start_modules starts those that wait: of those whose requirements are met always the one of the lowest
-// priority number.
+// start_modules starts the modules that wait. Among those whose requirements are met, the lowest priority
+// number goes first.
 inline void Host::start_modules() {
     for (;;) {
         std::string next;
@@ -2052,13 +2165,15 @@ inline void Host::start_modules() {
             bool ready = false;
             if (r.state == Running::Waiting && !requirements(r, &ready)) {
                 modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
-                i = 0, next = "", waiting = false; // others may need it
+                i = 0, next = "", waiting = false; // others may need the dropped one
                 continue;
             }
             i++;
             if (r.state != Running::Waiting) continue;
             waiting = true;
-            const int p = config_.modules.count(r.name) ? config_.modules[r.name].settings.priority : r.name == "trace_writer_module" ? 0 : 100;
+            const int p = config_.modules.count(r.name)     ? config_.modules[r.name].settings.priority
+                          : r.name == "trace_writer_module" ? 0
+                                                            : 100;
             if (ready && (next.empty() || p < priority)) next = r.name, priority = p;
         }
         if (!waiting) return;
@@ -2066,7 +2181,7 @@ inline void Host::start_modules() {
             start_module(next);
             continue;
         }
-        // Each waits for one that waits: following the requirements one comes round.
+        // Every module waits for one that waits, so following the requirements leads round a circle.
         std::vector<std::string> path;
         for (const Running &r : modules_)
             if (r.state == Running::Waiting && path.empty()) path.push_back(r.name);
@@ -2074,14 +2189,17 @@ inline void Host::start_modules() {
             std::string need;
             for (const std::string &n : find(path.back())->module->requires_modules())
                 if (find(Config::module_name(n))->state == Running::Waiting) need = Config::module_name(n);
-            const std::size_t from = static_cast<std::size_t>(std::find(path.begin(), path.end(), need) - path.begin());
+            const std::size_t from =
+                static_cast<std::size_t>(std::find(path.begin(), path.end(), need) - path.begin());
             path.push_back(need);
             if (from == path.size() - 1) continue;
             std::string circle;
-            for (std::size_t i = from; i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
+            for (std::size_t i = from; i < path.size(); i++)
+                circle += (circle.empty() ? "" : " needs ") + path[i];
             drop(need, "is in a circle of modules: " + circle);
             for (std::size_t i = 0; i < modules_.size(); i++)
-                if (modules_[i].name == need) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
+                if (modules_[i].name == need)
+                    modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
             break;
         }
     }
@@ -2111,17 +2229,19 @@ inline void Host::start_module(const std::string &name) {
         drop(name, "cannot start: " + why);
         disconnect(m);
         Running *r = find(name);
-        failed_.push_back(std::move(r->module)); // another thread may be in one of its handlers
+        failed_.push_back(std::move(r->module)); // another thread may still be in one of its handlers
         modules_.erase(modules_.begin() + (r - &modules_[0]));
     }
 }
 
-// unasked tells of parameters that the module has never asked for.
+// unasked reports parameters that the module has never asked for.
 inline void Host::unasked(const IEventModule &m) {
     std::vector<std::string> known;
     for (const std::pair<const std::string, bool> &p : m.settings_of_().asked) known.push_back(p.first);
     for (const std::pair<const std::string, Param> &p : m.settings_of_().params)
-        if (!has(known, p.first)) say("module \"" + m.name() + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
+        if (!has(known, p.first))
+            say("module \"" + m.name() + "\" has no parameter \"" + p.first + "\"" +
+                suggestion(p.first, known));
 }
 
 inline ThreadState *Host::thread() {
@@ -2133,7 +2253,9 @@ inline ThreadState *Host::thread() {
     if (!t) {
         if (thread_count_ == max_threads) {
             static bool told;
-            if (!told) say("more than " + std::to_string(max_threads) + " threads: what the others do is not profiled");
+            if (!told)
+                say("more than " + std::to_string(max_threads) +
+                    " threads: what the others do is not profiled");
             told = true;
             return nullptr;
         }
@@ -2144,12 +2266,13 @@ inline ThreadState *Host::thread() {
         t->generation++;
     }
     t->ended.store(false, std::memory_order_relaxed);
-    ender.state = t; // no effect in a thread that is ending; then the state is never given to another
+    ender.state = t; // without effect in a thread that is ending: nobody inherits its state
     return thread_slot() = mine() = t;
 }
 
-// quiet waits until no other thread is in a handler, a second at most. The handlers have been taken off
-// the lists before; an emitter that still saw them has marked itself by the time of the first sleep's end.
+// quiet waits until no other thread is in a handler, for a second at most, and tells whether it succeeded.
+// The handlers have been taken off the lists before; an emitter that still saw them has marked itself by the
+// end of the first sleep.
 inline bool Host::quiet() {
     const ThreadState *self = thread_slot();
     for (int i = 0; i < 5000; i++) {
@@ -2170,7 +2293,8 @@ inline void Host::end() {
         Guard guard(lock_);
         if (state_ != Started || pid_ != ::getpid()) return;
         state_ = Ending; // nothing is added any more
-        std::sort(modules_.begin(), modules_.end(), [](const Running &a, const Running &b) { return a.started < b.started; });
+        std::sort(modules_.begin(), modules_.end(),
+                  [](const Running &a, const Running &b) { return a.started < b.started; });
     }
     for (std::size_t i = 0; i < modules_.size(); i++) {
         {
@@ -2192,7 +2316,8 @@ inline void Host::end() {
         state_ = Ended;
         for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
     }
-    if (!quiet() || !all_quiet) return say("a thread was still in a handler when the program ended; modules are not destroyed");
+    if (!quiet() || !all_quiet)
+        return say("a thread was still in a handler when the program ended; modules are not destroyed");
     for (Running &r : modules_) {
         std::unique_ptr<IEventModule> m;
         const IEventModule *owner = r.module.get();
@@ -2209,28 +2334,29 @@ inline void Host::end() {
 
 } // namespace detail
 
-bool init(const std::string &events_config, const std::string &modules_settings) { return detail::host().start(events_config, modules_settings); }
+bool init(const std::string &events_config, const std::string &modules_settings) {
+    return detail::host().start(events_config, modules_settings);
+}
 
 void finish() { detail::host().end(); }
 
 } // namespace whyslow
 
 
-// ---- The trace: what a thread does, and DFs known by their size ----------------------------------------------
+// ---- The trace: what a thread does, and DFs known by their size ----------------------------------
 //
-// The events of a task-parallel program that knows nothing of whyslow have no identities: "this function
-// starts now", "so many bytes come into being". A trace is about CFs and DFs. What makes the one of the
-// other:
+// A trace is about CFs and DFs. The events of a task-parallel program that knows nothing of whyslow have no
+// identities: "this function starts now", "so many bytes are allocated". This is how one becomes the other:
 //
-// - From onForeignStarted to onForeignEnded is the one execution of a new CF of the code fragment
-//   that is named. A thread is a worker from its first such CF on, and its time is divided from the start of the
+// - From onForeignStarted to onForeignEnded a new CF executes; the function that is named is its code
+//   fragment. A thread is a worker from its first such CF on, and its time is divided from the start of the
 //   program.
-// - What a worker does between two CFs is overhead as far as it computed, and starvation as far as it slept: thread CPU time
-//   tells (or onIdle and onBusy, if the program emits them). A trace expresses starvation by an input that comes
-//   late; so the CF gets a DF "work" as input, created at the end of that time. That, and that the CF was created and
-//   ready, is known only when it starts, but times of a stream must not go back; so these events go to a
-//   stream of their own beside the worker's.
-// - onCreateSize makes a DF named by its size; onDestroySize destroys the one of that size that was created last.
+// - Between two CFs of a worker, time is overhead while the thread computed and starvation while it slept.
+//   Thread CPU time tells which, or onIdle and onBusy if the program emits them. A trace expresses starvation
+//   by an input that arrives late, so the CF gets a DF "work" as input, created at the end of that time. This
+//   DF, and when the CF was created and became ready, are known only when the CF starts; but times in a
+//   stream must not go back. So these events go to a second stream beside the worker's.
+// - onCreateSize makes a DF named by its size; onDestroySize destroys the youngest DF of that size.
 
 #include <sys/resource.h>
 
@@ -2243,10 +2369,10 @@ struct Function {
     ws_site site;
     uint64_t block;         // from the number at the end of "block_5"
     uint64_t count;         // executions by this thread
-    int64_t total;          // their time
+    int64_t total;          // their time, ns
 };
 
-// Sites gives names of functions their sites; for all threads.
+// Sites holds the site of each function name, for all threads.
 class Sites {
   public:
     ws_site site(ws_context *ctx, const std::string &name, int kind) {
@@ -2264,13 +2390,13 @@ class Sites {
     std::map<std::pair<std::string, int>, ws_site> sites_;
 };
 
-// DFPool numbers DFs that are known by name and size only. Numbers of destroyed ones are used again. Two
-// lock-free stacks do it: for each size the DFs there are, for each name and size those there were. A stack's
-// head holds a counter beside the index, so that a head that was changed and changed back is not taken for
-// the old one.
+// DFPool numbers DFs that are known only by name and size, and uses the numbers of destroyed ones again. It
+// has two kinds of lock-free stacks: for each size the DFs that exist, for each name and size those that are
+// destroyed. The head of a stack holds a counter beside the index, so that a head that was changed and
+// changed back is not mistaken for the old one.
 class DFPool {
   public:
-    struct Class; // of a name and a size
+    struct Class; // for a name and a size
 
     explicit DFPool(ws_context *ctx) : ctx_(ctx), count_(0) {
         for (std::atomic<Node *> &c : chunks_) c = nullptr;
@@ -2279,7 +2405,7 @@ class DFPool {
         for (std::atomic<Node *> &c : chunks_) delete[] c.load();
     }
 
-    // find returns the class of a name and size; it takes a lock, so threads keep what they have found.
+    // find returns the class of a name and size. It takes a lock, so threads keep what they have found.
     Class *find(const std::string &name, int64_t size) {
         std::lock_guard<std::mutex> guard(lock_);
         std::unique_ptr<Class> &c = classes_[std::make_pair(name, size)];
@@ -2291,13 +2417,14 @@ class DFPool {
         return c.get();
     }
 
-    // create returns the number of a new DF, 0 if there are too many, and when it was made: between the last
-    // time it was destroyed and the next.
+    // create returns the number of a new DF, or 0 if there are too many, and the time of its creation. That
+    // time lies between the last destruction of this number and the next.
     ws_df create(Class *c, int64_t *t) {
         uint32_t i = pop(c->dead);
         if (!i) {
             if (count_.load(std::memory_order_relaxed) >= max_nodes || (i = ++count_) >= max_nodes) return 0;
-            const int64_t identity[4] = {0, static_cast<int64_t>(c->name), c->size, static_cast<int64_t>(c->made++)};
+            const int64_t identity[4] = {0, static_cast<int64_t>(c->name), c->size,
+                                         static_cast<int64_t>(c->made++)};
             Node &n = node(i);
             n.home = c;
             n.df = ws_define_df(ctx_, c->name, identity, 4);
@@ -2308,8 +2435,8 @@ class DFPool {
         return df;
     }
 
-    // destroy returns the number of the youngest DF of the class's size, 0 if there is none, and when it
-    // went.
+    // destroy returns the number of the youngest DF of the class's size, or 0 if there is none, and the time
+    // of its destruction.
     ws_df destroy(Class *c, int64_t *t) {
         const uint32_t i = pop(*c->live);
         if (!i) return 0;
@@ -2343,26 +2470,31 @@ class DFPool {
   private:
     static const uint32_t max_nodes = 1u << 30;
 
-    // Chunk k has the nodes 2^k to 2^(k+1)-1.
+    // Chunk k holds the nodes 2^k to 2^(k+1)-1.
     Node &node(uint32_t i) {
         const int k = 31 - __builtin_clz(i);
         Node *c = chunks_[k].load(std::memory_order_acquire);
         if (!c) {
             std::unique_ptr<Node[]> fresh(new Node[std::size_t(1) << k]);
-            if (chunks_[k].compare_exchange_strong(c, fresh.get(), std::memory_order_acq_rel)) c = fresh.release();
+            if (chunks_[k].compare_exchange_strong(c, fresh.get(), std::memory_order_acq_rel))
+                c = fresh.release();
         }
         return c[i - (1u << k)];
     }
     void push(Stack &s, uint32_t i) {
         uint64_t head = s.head.load(std::memory_order_relaxed);
         do node(i).next.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
-        while (!s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | i, std::memory_order_acq_rel, std::memory_order_relaxed));
+        while (!s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | i, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed));
     }
     uint32_t pop(Stack &s) {
         uint64_t head = s.head.load(std::memory_order_acquire);
         while (static_cast<uint32_t>(head) != 0) {
-            const uint32_t i = static_cast<uint32_t>(head), next = node(i).next.load(std::memory_order_relaxed);
-            if (s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | next, std::memory_order_acq_rel, std::memory_order_acquire)) return i;
+            const uint32_t i = static_cast<uint32_t>(head);
+            const uint32_t next = node(i).next.load(std::memory_order_relaxed);
+            if (s.head.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | next, std::memory_order_acq_rel,
+                                             std::memory_order_acquire))
+                return i;
         }
         return 0;
     }
@@ -2377,17 +2509,17 @@ class DFPool {
 
 class Track;
 
-// Worker is a place in the trace. A thread takes that of one that has ended, if there is one.
+// Worker is a worker of the trace. A new thread takes over one whose thread has ended, if there is one.
 struct Worker {
-    ws_stream *stream, *beside; // beside: for what is known late
+    ws_stream *stream, *beside; // beside: for events that are known late
     ws_df work;
-    int64_t last_end;         // of its last atomic CF
-    Track *track;             // of the thread that has it; null: none
+    int64_t last_end;         // end of its last atomic CF
+    Track *track;             // track of the thread that has it; null: none
     const ThreadState *owner; // that thread
     uint64_t generation;
 };
 
-// Shared is what all tracks use.
+// Shared is what all tracks share.
 struct Shared {
     ws_context *ctx;
     Sites sites;
@@ -2398,32 +2530,34 @@ struct Shared {
     std::vector<std::unique_ptr<Worker>> workers; // under lock
     ws_name work;
 
-    // add_worker makes one more; lock is held.
+    // add_worker makes one more worker. The caller holds lock.
     Worker *add_worker() {
         const int i = static_cast<int>(workers.size());
         const int64_t identity[3] = {0, static_cast<int64_t>(work), i};
         ws_stream *stream = ws_worker_open(ctx, since); // beyond WS_NO_WORKER it records nothing
         ws_stream *beside = i < WS_NO_WORKER ? ws_stream_open(ctx, WS_NO_WORKER + i) : stream;
-        workers.emplace_back(new Worker{stream, beside, ws_define_df(ctx, work, identity, 3), since, nullptr, nullptr, 0});
+        workers.emplace_back(
+            new Worker{stream, beside, ws_define_df(ctx, work, identity, 3), since, nullptr, nullptr, 0});
         return workers.back().get();
     }
 };
 
-// Track records what a thread does. Threads that follow one another may share it.
+// Track records what a thread does. Threads that follow one another may share one.
 class Track {
   public:
-    // Where it pays to read the thread's CPU clock, a system call: around CFs that last so long on average,
-    // and after a gap of that length.
+    // Reading the thread's CPU clock is a system call. It pays around CFs that last at least this long on
+    // average, and after a gap of this length.
     static const int64_t long_cf = 50000, long_gap = 20000;
 
     ws_stream *stream(Shared &s) {
         if (generation_ != thread_state()->generation.load(std::memory_order_relaxed) + 1) take_over(s);
-        if (!stream_) stream_ = ws_stream_open(s.ctx, 2 * WS_NO_WORKER + static_cast<int>(thread_state()->index));
+        if (!stream_)
+            stream_ = ws_stream_open(s.ctx, 2 * WS_NO_WORKER + static_cast<int>(thread_state()->index));
         return stream_;
     }
 
-    // begin starts an execution: of an atomic CF (one in another is not told apart), or of a CF around such
-    // ones. foreign: it is user code.
+    // begin starts the execution of an atomic CF, or of a CF around atomic ones. An atomic CF inside another
+    // is not recorded on its own. foreign: it is user code.
     void begin(Shared &s, const char *name, bool atomic, bool foreign) {
         ws_stream *out = stream(s);
         if (atomic && !worker_) out = become_worker(s);
@@ -2431,7 +2565,7 @@ class Track {
         const int64_t now = ws_now();
         Open o = {f, out, 0, now, -1, atomic, foreign};
         if (atomic && atomics_++) {
-            open_.push_back(o); // its time is the outer one's
+            open_.push_back(o); // its time belongs to the outer one
             if (foreign) ws_foreign_started_at(out, now, f->site);
             return;
         }
@@ -2444,8 +2578,11 @@ class Track {
                 input = worker_->work;
                 ws_df_create_at(worker_->beside, ready, input, 0, 0);
             }
-            if (!open_.empty()) ready = std::max(ready, open_.back().start); // the CF around it was there before
-            if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && (f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count))))) cpu = ws_thread_cpu();
+            if (!open_.empty())
+                ready = std::max(ready, open_.back().start); // not before the CF around it started
+            const bool takes_long = f->count < 4 || f->total >= long_cf * static_cast<int64_t>(f->count);
+            if (cpu < 0 && (s.cpu == Shared::On || (s.cpu == Shared::Auto && takes_long)))
+                cpu = ws_thread_cpu();
             if (s.cpu != Shared::Off) o.cpu = cpu;
         }
         o.cf = ws_new_id(s.ctx);
@@ -2458,8 +2595,8 @@ class Track {
         open_.push_back(o);
     }
 
-    // end ends the innermost execution of that kind and, if name is given, of that name; what was left open
-    // in it ends, too. waits: the CF is not finished, but waits.
+    // end ends the innermost execution of that kind and, if name is given, of that name. Executions still
+    // open inside it end, too. waits: the CF waits instead of finishing.
     void end(Shared &s, const char *name, bool atomic, bool waits) {
         stream(s);
         std::size_t i = open_.size();
@@ -2470,7 +2607,7 @@ class Track {
         while (open_.size() >= i) close(now, true);
     }
 
-    // The thread parks, and goes on.
+    // park and unpark: the thread goes to sleep, and goes on.
     void park(Shared &s) {
         ws_stream *out = stream(s);
         parks_ = true;
@@ -2485,7 +2622,7 @@ class Track {
         ws_busy_at(out, now);
     }
 
-    // The thread waits for a lock or the like, and goes on.
+    // wait: the thread begins (on) or ends waiting for a lock or the like.
     void wait(Shared &s, ws_name what, bool on) {
         ws_stream *out = stream(s);
         const int64_t now = ws_now();
@@ -2495,7 +2632,7 @@ class Track {
         else ws_wait_ended_at(out, now, what);
     }
 
-    // current returns the CF that the thread executes, 0 if none.
+    // current returns the CF that the thread executes, or 0.
     ws_cf current() const {
         for (std::size_t i = open_.size(); i > 0; i--)
             if (open_[i - 1].cf) return open_[i - 1].cf;
@@ -2503,14 +2640,16 @@ class Track {
     }
 
     Function *function(Shared &s, const char *name, int kind) {
-        Function *&hint = hints_[(reinterpret_cast<std::uintptr_t>(name) >> 3 ^ static_cast<std::uintptr_t>(kind)) % hint_count];
+        const std::uintptr_t hash = reinterpret_cast<std::uintptr_t>(name) >> 3;
+        Function *&hint = hints_[(hash ^ static_cast<std::uintptr_t>(kind)) % hint_count];
         if (hint && hint->name == name && hint_kind_[&hint - hints_] == kind) return hint;
         std::unique_ptr<Function> &f = functions_[std::make_pair(std::string(name), kind)];
         if (!f) {
             const char *digits = name + std::strlen(name);
             while (digits > name && digits[-1] >= '0' && digits[-1] <= '9') digits--;
             const bool numbered = *digits && digits > name && digits[-1] == '_' && std::strlen(digits) < 10;
-            f.reset(new Function{name, s.sites.site(s.ctx, name, kind), numbered ? std::strtoull(digits, nullptr, 10) : 0, 0, 0});
+            f.reset(new Function{name, s.sites.site(s.ctx, name, kind),
+                                 numbered ? std::strtoull(digits, nullptr, 10) : 0, 0, 0});
         }
         hint_kind_[&hint - hints_] = kind;
         return hint = f.get();
@@ -2523,13 +2662,13 @@ class Track {
         return hint = c ? c : c = s.dfs->find(name, size);
     }
 
-    // finish ends what is still open; nobody uses the track any more.
+    // finish ends the executions that are still open. Nobody uses the track afterwards.
     void finish(int64_t now) {
         while (!open_.empty()) close(now, false);
     }
 
-    // What the writer knows of an event: how it is recorded and, if as a user event, its kind for arguments
-    // of some types.
+    // What the writer knows about an event: how to record it and, for a user event, its kind for each list of
+    // argument types.
     struct Known {
         const void *event;
         int way;
@@ -2545,7 +2684,7 @@ class Track {
   private:
     struct Open {
         Function *function;
-        ws_stream *out; // where it was started
+        ws_stream *out; // the stream in which it started
         ws_cf cf;       // 0: inside an atomic CF
         int64_t start, cpu;
         bool atomic, foreign;
@@ -2571,8 +2710,8 @@ class Track {
         ws_cf_finished_at(o.out, now, o.cf, 1, cpu);
     }
 
-    // take_over is called when another thread begins to use the track: what its forerunner left open ended
-    // with that.
+    // take_over is called when another thread begins to use the track. Executions that the thread before it
+    // left open ended with that thread.
     void take_over(Shared &s) {
         std::lock_guard<std::mutex> guard(s.lock);
         leave();
@@ -2581,7 +2720,7 @@ class Track {
         switches_ = -1;
     }
 
-    // leave gives up the worker's place; the lock is held, and the thread that had it has ended.
+    // leave gives up the worker. The caller holds the lock, and the thread that had the worker has ended.
     void leave() {
         if (!open_.empty()) finish(ws_now());
         if (worker_) worker_->track = nullptr;
@@ -2591,7 +2730,9 @@ class Track {
     ws_stream *become_worker(Shared &s) {
         std::lock_guard<std::mutex> guard(s.lock);
         for (const std::unique_ptr<Worker> &w : s.workers) {
-            if (w->track && !w->owner->ended.load(std::memory_order_acquire) && w->owner->generation.load(std::memory_order_acquire) == w->generation) continue;
+            if (w->track && !w->owner->ended.load(std::memory_order_acquire) &&
+                w->owner->generation.load(std::memory_order_acquire) == w->generation)
+                continue;
             if (w->track) w->track->leave();
             worker_ = w.get();
             break;
@@ -2600,12 +2741,12 @@ class Track {
         worker_->track = this;
         worker_->owner = thread_state();
         worker_->generation = generation_ - 1;
-        seen_ = worker_->last_end, seen_cpu_ = 0; // a thread has used no CPU time before it was there
+        seen_ = worker_->last_end, seen_cpu_ = 0; // a thread starts with no CPU time used
         return stream_ = worker_->stream;
     }
 
-    // idle returns how much of the time since the last CF the thread slept; where it reads the CPU clock it
-    // gives that, too.
+    // idle returns how long the thread has slept since its last CF, in ns. If it reads the CPU clock, it
+    // returns that as well.
     int64_t idle(const Shared &s, int64_t now, int64_t *cpu) {
         const int64_t gap = now - worker_->last_end;
         int64_t slept = 0;
@@ -2619,11 +2760,10 @@ class Track {
             if (slept >= 5000 && !gave_up_processor()) slept = 0;
             seen_ = now, seen_cpu_ = *cpu;
         }
-        return slept < 5000 ? 0 : std::min(slept, gap - 1); // before the start, so that the order is clear
+        return slept < 5000 ? 0 : std::min(slept, gap - 1); // before the start: the order is clear
     }
 
-    // gave_up_processor tells whether the thread has slept since the last call; otherwise it only lost its
-    // core to others.
+    // gave_up_processor tells whether the thread has slept since the last call, rather than been pre-empted.
     bool gave_up_processor() {
 #ifdef RUSAGE_THREAD
         struct rusage u;
@@ -2636,15 +2776,15 @@ class Track {
 #endif
     }
 
-    uint64_t generation_ = 0; // that of the thread, plus 1
+    uint64_t generation_ = 0; // the generation of the thread, plus 1
     ws_stream *stream_ = nullptr;
     Worker *worker_ = nullptr;
     std::vector<Open> open_;
     int atomics_ = 0;      // how many of them are atomic
-    bool parks_ = false;   // the thread tells when it sleeps
+    bool parks_ = false;   // the program says when the thread sleeps
     int64_t parked_ = 0, slept_ = 0, waiting_ = 0, waited_ = 0;
-    long switches_ = -1; // times that the thread gave up the processor of its own accord
-    int64_t seen_ = 0, seen_cpu_ = 0; // when the CPU clock was read, and what it said
+    long switches_ = -1; // voluntary context switches of the thread so far
+    int64_t seen_ = 0, seen_cpu_ = 0; // when the CPU clock was last read, and its value
     std::map<std::pair<std::string, int>, std::unique_ptr<Function>> functions_;
     static const std::size_t hint_count = 64;
     Function *hints_[hint_count] = {};
@@ -2658,14 +2798,14 @@ class Track {
 } // namespace whyslow
 
 
-// ---- trace_writer_module -------------------------------------------------------------------------------------
+// ---- trace_writer_module --------------------------------------------------------------------------
 
 namespace whyslow {
 namespace detail {
 
-// TraceWriter writes the trace. Parameters: dir, buffer, pool, level, sync, full as in docs/c-sdk.md;
-// workers, that many even if fewer threads execute CFs; cpu, "auto", "on" or "off": measure CPU time;
-// signals.
+// TraceWriter writes the trace. Its parameters are dir, buffer, pool, level, sync, full and signals, as in
+// docs/c-sdk.md; workers, the number recorded even if fewer threads execute CFs; and cpu, "auto", "on" or
+// "off": whether to measure CPU time.
 class TraceWriter final : public IEventModule {
   public:
     void registerEvents() override {
@@ -2682,7 +2822,8 @@ class TraceWriter final : public IEventModule {
         o.signals = flag("signals", false);
         const int workers = whole("workers", 0, WS_NO_WORKER);
         if (full != "wait" && full != "drop") throw std::runtime_error("full=" + full + ": say wait or drop");
-        if (cpu != "auto" && cpu != "on" && cpu != "off") throw std::runtime_error("cpu=" + cpu + ": say auto, on or off");
+        if (cpu != "auto" && cpu != "on" && cpu != "off")
+            throw std::runtime_error("cpu=" + cpu + ": say auto, on or off");
         o.full = full == "drop" ? WS_DROP : WS_WAIT;
         s_.cpu = cpu == "on" ? Shared::On : cpu == "off" ? Shared::Off : Shared::Auto;
         s_.ctx = ws_open(&o);
@@ -2694,20 +2835,22 @@ class TraceWriter final : public IEventModule {
 
         EventsManager *events = EventsManager::instance();
         functions_ = events->active("GlobalEvents", "onForeignStarted");
-        events->connect_matching(std::vector<std::string>(1, "*"), [this](const Event &e, const Value *v, std::size_t n) { record(e, v, n); });
+        events->connect_matching(std::vector<std::string>(1, "*"),
+                                 [this](const Event &e, const Value *v, std::size_t n) { record(e, v, n); });
     }
 
     void finish() override {
         const int64_t now = ws_now();
         tracks_.all([now](Track &t) { t.finish(now); });
-        // Where a thread still records, whyslow.h completes the file when the process exits.
-        if (host().all_quiet) ws_close(s_.ctx, host().exit_status ? WS_FAILED : WS_DONE, host().exit_status, nullptr);
+        // If a thread is still recording, whyslow.h completes the file when the process exits.
+        if (host().all_quiet)
+            ws_close(s_.ctx, host().exit_status ? WS_FAILED : WS_DONE, host().exit_status, nullptr);
     }
 
   private:
     typedef void (TraceWriter::*Way)(Track &, const Event &, const Value *, std::size_t);
 
-    // record finds how an event is recorded, once per event and thread, and does it.
+    // record finds out how to record an event, once per event and thread, and records it.
     void record(const Event &e, const Value *v, std::size_t n) {
         Track &t = tracks_.get();
         Track::Known &known = t.known(&e);
@@ -2715,7 +2858,7 @@ class TraceWriter final : public IEventModule {
         (this->*ways()[known.way].way)(t, e, v, n);
     }
     struct Named {
-        const char *key; // null: others
+        const char *key; // null: any other event
         Way way;
     };
     static int way(const Event &e) {
@@ -2724,33 +2867,50 @@ class TraceWriter final : public IEventModule {
         return i;
     }
     static const Named *ways() {
-        static const Named all[] = {
-            {"GlobalEvents::onForeignStarted", &TraceWriter::foreign_started}, {"GlobalEvents::onForeignEnded", &TraceWriter::foreign_ended},
-            {"GlobalEvents::onStarted", &TraceWriter::block<WS_BLOCK_STARTED>}, {"GlobalEvents::onExited", &TraceWriter::block<WS_BLOCK_EXITED>},
-            {"GlobalEvents::onWaiting", &TraceWriter::block<WS_BLOCK_WAITING>}, {"GlobalEvents::onMigrated", &TraceWriter::block<WS_BLOCK_MIGRATED>},
-            {"GlobalEvents::onContinued", &TraceWriter::block<WS_BLOCK_CONTINUED>}, {"GlobalEvents::onIdle", &TraceWriter::idle},
-            {"GlobalEvents::onBusy", &TraceWriter::busy}, {"GlobalEvents::onReadyQueue", &TraceWriter::ready_queue},
-            {"CFEvents::onStarted", &TraceWriter::cf_started}, {"CFEvents::onFinished", &TraceWriter::cf_finished},
-            {"CFEvents::onWaiting", &TraceWriter::cf_waiting}, {"DFEvents::onCreate", &TraceWriter::df_create},
-            {"DFEvents::onCreateSize", &TraceWriter::df_create}, {"DFEvents::onDestroy", &TraceWriter::df_destroy},
-            {"DFEvents::onDestroySize", &TraceWriter::df_destroy}, {"SyncEvents::onWaitStarted", &TraceWriter::sync<true>},
-            {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>}, {nullptr, &TraceWriter::user}};
+        static const Named all[] = {{"GlobalEvents::onForeignStarted", &TraceWriter::foreign_started},
+                                    {"GlobalEvents::onForeignEnded", &TraceWriter::foreign_ended},
+                                    {"GlobalEvents::onStarted", &TraceWriter::block<WS_BLOCK_STARTED>},
+                                    {"GlobalEvents::onExited", &TraceWriter::block<WS_BLOCK_EXITED>},
+                                    {"GlobalEvents::onWaiting", &TraceWriter::block<WS_BLOCK_WAITING>},
+                                    {"GlobalEvents::onMigrated", &TraceWriter::block<WS_BLOCK_MIGRATED>},
+                                    {"GlobalEvents::onContinued", &TraceWriter::block<WS_BLOCK_CONTINUED>},
+                                    {"GlobalEvents::onIdle", &TraceWriter::idle},
+                                    {"GlobalEvents::onBusy", &TraceWriter::busy},
+                                    {"GlobalEvents::onReadyQueue", &TraceWriter::ready_queue},
+                                    {"CFEvents::onStarted", &TraceWriter::cf_started},
+                                    {"CFEvents::onFinished", &TraceWriter::cf_finished},
+                                    {"CFEvents::onWaiting", &TraceWriter::cf_waiting},
+                                    {"DFEvents::onCreate", &TraceWriter::df_create},
+                                    {"DFEvents::onCreateSize", &TraceWriter::df_create},
+                                    {"DFEvents::onDestroy", &TraceWriter::df_destroy},
+                                    {"DFEvents::onDestroySize", &TraceWriter::df_destroy},
+                                    {"SyncEvents::onWaitStarted", &TraceWriter::sync<true>},
+                                    {"SyncEvents::onWaitEnded", &TraceWriter::sync<false>},
+                                    {nullptr, &TraceWriter::user}};
         return all;
     }
 
     // name returns the first argument, which must be a string.
     static const char *name(const Event &e, const Value *v, std::size_t n, const char *what) {
-        if (n == 0 || v[0].type != Value::Text) throw std::runtime_error(e.key() + " must have " + what + " as its first argument to get into the trace");
+        if (n == 0 || v[0].type != Value::Text)
+            throw std::runtime_error(e.key() + " must have " + what +
+                                     " as its first argument to get into the trace");
         return v[0].text;
     }
     static int64_t number(const Event &e, const Value *v, std::size_t n, const char *what) {
         const int64_t x = n ? v[n - 1].size() : -1;
-        if (x < 0) throw std::runtime_error(e.key() + " must have " + what + " as its last argument to get into the trace");
+        if (x < 0)
+            throw std::runtime_error(e.key() + " must have " + what +
+                                     " as its last argument to get into the trace");
         return x;
     }
 
-    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a function's name"), true, true); }
-    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) { t.end(s_, name(e, v, n, "a function's name"), true, false); }
+    void foreign_started(Track &t, const Event &e, const Value *v, std::size_t n) {
+        t.begin(s_, name(e, v, n, "a function's name"), true, true);
+    }
+    void foreign_ended(Track &t, const Event &e, const Value *v, std::size_t n) {
+        t.end(s_, name(e, v, n, "a function's name"), true, false);
+    }
     template <ws_kind kind> void block(Track &t, const Event &e, const Value *v, std::size_t n) {
         ws_stream *out = t.stream(s_);
         const Function *f = t.function(s_, name(e, v, n, "a function's name"), WS_ATOMIC);
@@ -2765,31 +2925,41 @@ class TraceWriter final : public IEventModule {
     }
     void idle(Track &t, const Event &, const Value *, std::size_t) { t.park(s_); }
     void busy(Track &t, const Event &, const Value *, std::size_t) { t.unpark(s_); }
-    void ready_queue(Track &t, const Event &e, const Value *v, std::size_t n) { ws_ready_queue(t.stream(s_), static_cast<uint64_t>(number(e, v, n, "a length"))); }
+    void ready_queue(Track &t, const Event &e, const Value *v, std::size_t n) {
+        ws_ready_queue(t.stream(s_), static_cast<uint64_t>(number(e, v, n, "a length")));
+    }
     template <bool on> void sync(Track &t, const Event &e, const Value *v, std::size_t n) {
         t.wait(s_, ws_define_name(s_.ctx, name(e, v, n, "the name of what is waited for")), on);
     }
 
-    // Where functions are recorded a CF is what is around them; else it is what executes.
-    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) { t.begin(s_, name(e, v, n, "a message"), !functions_, false); }
-    void cf_finished(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, false); }
-    void cf_waiting(Track &t, const Event &, const Value *, std::size_t) { t.end(s_, nullptr, !functions_, true); }
+    // If functions are recorded, a CF is what surrounds them; otherwise a CF is what executes.
+    void cf_started(Track &t, const Event &e, const Value *v, std::size_t n) {
+        t.begin(s_, name(e, v, n, "a message"), !functions_, false);
+    }
+    void cf_finished(Track &t, const Event &, const Value *, std::size_t) {
+        t.end(s_, nullptr, !functions_, false);
+    }
+    void cf_waiting(Track &t, const Event &, const Value *, std::size_t) {
+        t.end(s_, nullptr, !functions_, true);
+    }
 
     void df_create(Track &t, const Event &e, const Value *v, std::size_t n) {
         const int64_t size = number(e, v, n, "a size");
         ws_stream *out = t.stream(s_);
         int64_t now;
-        if (const ws_df df = s_.dfs->create(t.df_class(s_, n > 1 && v[0].type == Value::Text ? v[0].text : "DF", size), &now))
+        const char *called = n > 1 && v[0].type == Value::Text ? v[0].text : "DF";
+        if (const ws_df df = s_.dfs->create(t.df_class(s_, called, size), &now))
             ws_df_create_at(out, now, df, size, t.current());
     }
     void df_destroy(Track &t, const Event &e, const Value *v, std::size_t n) {
         const int64_t size = number(e, v, n, "a size");
         ws_stream *out = t.stream(s_);
         int64_t now;
-        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size), &now)) ws_df_destroy_at(out, now, df, size, WS_EXPIRED);
+        if (const ws_df df = s_.dfs->destroy(t.df_class(s_, "DF", size), &now))
+            ws_df_destroy_at(out, now, df, size, WS_EXPIRED);
     }
 
-    // user records any other event as a kind of its own, with fields after the types of the arguments.
+    // user records any other event as a kind of its own, with one field per argument.
     void user(Track &t, const Event &e, const Value *v, std::size_t n) {
         static const char letters[] = "iufbtTdo";
         char types[20] = "";
@@ -2811,7 +2981,7 @@ class TraceWriter final : public IEventModule {
         if (known.kind) ws_emit(t.stream(s_), known.kind, words, std::min<std::size_t>(n, 16));
     }
 
-    // kind declares an event. One that is emitted with several lists of types gets a kind for each.
+    // kind declares an event. An event that is emitted with several lists of types gets a kind for each.
     ws_kind kind(const Event &e, const Value *v, std::size_t n, const char *types) {
         static const char *const fields[] = {"Int", "Uint", "Float", "Uint", "Name", "Int", "NS", "Name"};
         std::lock_guard<std::mutex> guard(s_.lock);
@@ -2819,16 +2989,20 @@ class TraceWriter final : public IEventModule {
         for (const std::pair<std::string, ws_kind> &k : all)
             if (k.first == types) return k.second;
         std::string list;
-        for (std::size_t i = 0; i < n; i++) list += (i ? " arg" : "arg") + std::to_string(i + 1) + ":" + fields[v[i].type];
+        for (std::size_t i = 0; i < n; i++)
+            list += (i ? " arg" : "arg") + std::to_string(i + 1) + ":" + fields[v[i].type];
         const std::string space = e.space() + (has(standard_events(), e.key()) ? "User" : "");
         const std::string name = e.name() + (all.empty() ? "" : std::to_string(all.size() + 1));
-        all.push_back(std::make_pair(std::string(types), ws_define_kind(s_.ctx, space.c_str(), name.c_str(), list.c_str(), "")));
+        const ws_kind made = ws_define_kind(s_.ctx, space.c_str(), name.c_str(), list.c_str(), "");
+        all.push_back(std::make_pair(std::string(types), made));
         return all.back().second;
     }
 
     int whole(const char *param, int otherwise, int most) {
         const double x = number(param, otherwise);
-        if (!(x >= 0 && x <= most) || x != static_cast<int>(x)) throw std::runtime_error(std::string("parameter ") + param + " must be a whole number from 0 to " + std::to_string(most));
+        if (!(x >= 0 && x <= most) || x != static_cast<int>(x))
+            throw std::runtime_error(std::string("parameter ") + param +
+                                     " must be a whole number from 0 to " + std::to_string(most));
         return static_cast<int>(x);
     }
     using IEventModule::number;
@@ -2840,7 +3014,8 @@ class TraceWriter final : public IEventModule {
         if (*end == 'k' || *end == 'K') n <<= 10, end++;
         else if (*end == 'm' || *end == 'M') n <<= 20, end++;
         if (*end == 'i') end++;
-        if (end == s.c_str() || *end || n < 1 << 10 || n > 4 << 20) throw std::runtime_error(std::string(param) + "=" + s + ": say 1Ki to 4Mi bytes");
+        if (end == s.c_str() || *end || n < 1 << 10 || n > 4 << 20)
+            throw std::runtime_error(std::string(param) + "=" + s + ": say 1Ki to 4Mi bytes");
         return static_cast<std::size_t>(n);
     }
 
@@ -2850,7 +3025,9 @@ class TraceWriter final : public IEventModule {
     std::map<std::string, std::vector<std::pair<std::string, ws_kind>>> kinds_; // under s_.lock
 };
 
-static std::unique_ptr<IEventModule> make_trace_writer() { return std::unique_ptr<IEventModule>(new TraceWriter); }
+static std::unique_ptr<IEventModule> make_trace_writer() {
+    return std::unique_ptr<IEventModule>(new TraceWriter);
+}
 
 } // namespace detail
 } // namespace whyslow

@@ -20,14 +20,21 @@ func headerCPP(src string) ([]byte, error) {
 func implementationCPP() string {
 	var b strings.Builder
 	b.WriteString("\n#endif // WHYSLOW_HPP\n\n#if defined(WHYSLOW_IMPLEMENTATION) && " +
-		"!defined(WHYSLOW_HPP_IMPLEMENTED)\n#define WHYSLOW_HPP_IMPLEMENTED\n\n#define WHYSLOW_STANDARD_EVENTS")
+		"!defined(WHYSLOW_HPP_IMPLEMENTED)\n#define WHYSLOW_HPP_IMPLEMENTED\n\n")
+	line := "#define WHYSLOW_STANDARD_EVENTS"
+	end := func() { fmt.Fprintf(&b, "%-*s\\\n", lineWidth-1, line) }
 	for i, k := range trace.Kinds() {
-		comma := map[bool]string{true: " ", false: ", "}[i == 0]
-		if i%4 == 0 && i > 0 {
-			comma = ", \\\n    "
+		name := fmt.Sprintf(" %q", k.Namespace+"::"+k.Name)
+		if i > 0 {
+			line += ","
 		}
-		fmt.Fprintf(&b, "%s\"%s::%s\"", comma, k.Namespace, k.Name)
+		if len(line)+len(name)+len(", \\") > lineWidth {
+			end()
+			line = "   "
+		}
+		line += name
 	}
+	b.WriteString(line)
 	b.WriteString("\n")
 	return b.String()
 }

@@ -72,7 +72,10 @@ func folded(text string) string {
 		switch comment := strings.HasPrefix(line, "/* ") || strings.HasPrefix(line, " * "); {
 		case len(line) <= lineWidth:
 		case comment:
-			indent := " *" + strings.Repeat(" ", max(start-1, 1))
+			indent := " * "
+			if start > len(indent) { // a field's text goes on further to the right than its name
+				indent += strings.Repeat(" ", start-1)
+			}
 			lines := words.Fold(line[:start], indent, line[start:], lineWidth)
 			out, line = append(out, lines[:len(lines)-1]...), lines[len(lines)-1]
 		default:
@@ -93,7 +96,7 @@ func events() string {
 	p("\n/* ---- Standard events, generated from trace/kinds.go " +
 		"----------------------------------------------\n" +
 		" * Each has a function ws_EVENT(stream, fields), which takes the time, and ws_EVENT_at(stream, time,\n" +
-		" * fields). Lists are an array and its length. docs/events.md tells more. */\n")
+		" * fields). A list is passed as an array and its length. See docs/events.md. */\n")
 	p("enum {")
 	for _, k := range trace.Kinds() {
 		p("    WS_%s = %d, /* %s */", strings.ToUpper(name(&k)), k.Kind, &k)
@@ -144,8 +147,8 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 func table() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { b.WriteString(folded(fmt.Sprintf(format, args...))) }
-	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of blocks that hold one, fixed " +
-		"fields, list,\n * namespace, names, types. */")
+	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of the blocks that hold one, number of " +
+		"fixed fields, whether there is a list, namespace, names, types. */")
 	p("enum {")
 	for t := trace.FieldInt; t.Valid(); t++ {
 		p("    WSI_%s = %d,", strings.ToUpper(t.String()), t)

@@ -1,16 +1,16 @@
 
 /* ---- Clock ---------------------------------------------------------------------------------------
  *
- * The factor between counter and nanoseconds is measured from when the program is loaded to the
- * first use, 4 ms at least, and never changes: times do not jump. A pair of readings is
- * accurate to some 20 ns, hence 10 millionths at worst. */
+ * The factor between the counter and nanoseconds is measured once, between the loading of the program and the
+ * first use of the clock, at least 4 ms apart. It never changes afterwards, so times do not jump. A pair of
+ * readings is accurate to about 20 ns, so the factor is off by 10 millionths at most. */
 
 ws_clock ws_the_clock;
 static const char *wsi_clock_name = "monotonic"; /* what ws_now reads */
 static pthread_once_t wsi_clock_once = PTHREAD_ONCE_INIT;
-static int wsi_clock_wish; /* 0: monotonic, 1: the counter where it can be used */
+static int wsi_clock_wish; /* 0: monotonic, 1: the counter if it is usable */
 
-/* Records hold 54 bits of time; CLOCK_MONOTONIC is cut to 52, so that a run has 52 days of room. */
+/* Records hold 54 bits of time. CLOCK_MONOTONIC is cut to 52, which leaves a run room for 52 days. */
 static const int64_t wsi_fold = (int64_t)1 << 52;
 static int64_t wsi_fold_base = -1;
 
@@ -36,7 +36,7 @@ static uint64_t wsi_tsc(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-/* wsi_pair reads both clocks at one moment: of several attempts that with the narrowest bracket. */
+/* wsi_pair reads both clocks at one moment: of 16 attempts it takes the one with the narrowest bracket. */
 static void wsi_pair(uint64_t *tsc, int64_t *ns) {
     uint64_t best = ~(uint64_t)0;
     for (int i = 0; i < 16; i++) {
@@ -56,8 +56,8 @@ static int64_t wsi_first_ns;
 
 __attribute__((constructor)) static void wsi_clock_load(void) { wsi_pair(&wsi_first_tsc, &wsi_first_ns); }
 
-/* wsi_constant reports a counter of constant rate that does not stop in any sleep state and that
- * the kernel uses itself: one it found unsynchronised it would have given up. */
+/* wsi_constant tells whether the counter has a constant rate, never stops in a sleep state, and is used by
+ * the kernel itself. The kernel would have given up a counter that it found unsynchronised. */
 static int wsi_constant(void) {
     unsigned a, b, c, d;
     if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8)) return 0;
@@ -79,7 +79,7 @@ static void wsi_calibrate(void) {
     wsi_pair(&tsc, &ns);
     if (tsc <= wsi_first_tsc || ns <= wsi_first_ns) return;
     double m = (double)(ns - wsi_first_ns) / (double)(tsc - wsi_first_tsc) * 4294967296.0;
-    /* Outside 0.2 to 20 GHz the counter is no clock. */
+    /* A counter below 0.2 or above 20 GHz is no clock. */
     if (m < 4294967296.0 / 20 || m > 4294967296.0 * 5) return;
     ws_the_clock.origin = wsi_first_tsc;
     ws_the_clock.base = wsi_first_ns - wsi_fold_base;
@@ -100,7 +100,7 @@ int64_t ws_now_slow(void) {
     return wsi_monotonic() - wsi_fold_base;
 }
 
-/* wsi_clock_start chooses the clock, the first time it is called. */
+/* wsi_clock_start chooses the clock. Only the first call has an effect. */
 static void wsi_clock_start(int counter) {
     static int chosen;
     if (!__atomic_exchange_n(&chosen, 1, __ATOMIC_ACQ_REL)) wsi_clock_wish = counter;

@@ -1,13 +1,13 @@
 
-/* ---- Contexts: opening, closing, fork, exit ------------------------------------------------------------------- */
+/* ---- Contexts: opening, closing, fork, exit ------------------------------------------------------- */
 
 static pthread_mutex_t wsi_all_mu = PTHREAD_MUTEX_INITIALIZER;
 static ws_context *wsi_all;
-static ws_context wsi_no_context; /* when there is no memory for one; see wsi_init */
+static ws_context wsi_no_context; /* what ws_open returns if there is no memory */
 static pthread_once_t wsi_process_once = PTHREAD_ONCE_INIT;
 
-/* Before a fork the lists are locked, so that the child finds them whole. It records nothing: its
- * streams, which it may go on to use, are switched off, and the parent's file is left alone. */
+/* The lists are locked before a fork, so that the child finds them whole. The child records nothing: its
+ * streams, which it may go on using, are switched off, and the parent's file is left alone. */
 static void wsi_before_fork(void) {
     pthread_mutex_lock(&wsi_all_mu);
     for (ws_context *c = wsi_all; c; c = c->link) pthread_mutex_lock(&c->mu);
@@ -38,13 +38,13 @@ static void wsi_in_child(void) {
     pthread_mutex_init(&wsi_all_mu, 0);
 }
 
-/* wsi_finish writes what the streams hold and completes the files. Threads may still be recording: what
- * was complete when it is called is written, what comes later is not. */
+/* wsi_finish writes what the streams hold and completes the files. Threads may still be recording: events
+ * that are complete when it is called are written, later ones are not. */
 static void wsi_finish(ws_context *ctx, int ended, int exit_code, const char *message) {
     static const char *const words[] = {"done", "failed", "stuck", "interrupted"};
     pthread_mutex_lock(&ctx->mu);
     int done = ctx->refuse || wsi_off(ctx);
-    ctx->refuse = 1; /* from here on no stream hands over its buffer or gets a new one */
+    ctx->refuse = 1; /* from now on no stream hands over its buffer or gets a new one */
     pthread_cond_broadcast(&ctx->cond);
     size_t n = ctx->nstreams;
     wsi_stream **streams = ctx->streams;
@@ -72,12 +72,14 @@ static void wsi_finish(ws_context *ctx, int ended, int exit_code, const char *me
     pthread_mutex_unlock(&ctx->mu);
     free(rest);
     if (ctx->has_writer) pthread_join(ctx->writer, 0);
-    wsi_writer(ctx); /* with sync nobody else takes them */
+    wsi_writer(ctx); /* with sync there is no writer thread to do it */
     wsi_end_file(ctx);
     if (ctx->run_info) {
         char lost[700] = "";
         const char *error = ws_error(ctx);
-        if (error) snprintf(lost, sizeof lost, "%s%s%s (%llu events lost)", message ? message : "", message ? "; " : "", error, (unsigned long long)ws_lost_events(ctx));
+        if (error)
+            snprintf(lost, sizeof lost, "%s%s%s (%llu events lost)", message ? message : "",
+                     message ? "; " : "", error, (unsigned long long)ws_lost_events(ctx));
         if (ended < WS_DONE || ended > WS_INTERRUPTED) ended = WS_FAILED;
         wsi_write_run(ctx, words[ended], exit_code, error ? lost : message);
     }
@@ -95,12 +97,13 @@ static void wsi_free(ws_context *ctx) {
     for (int i = 0; i < WSI_KINDS; i++)
         if (ctx->kinds[i]) free(ctx->kinds[i]->space), free(ctx->kinds[i]->name), free(ctx->kinds[i]);
     for (int i = 0; ctx->hosts && i < ctx->nodes; i++) free(ctx->hosts[i]);
-    if (ctx->fd >= 0) close(ctx->fd); /* of a file that could not be begun */
+    if (ctx->fd >= 0) close(ctx->fd); /* the file could not be started */
     if (ctx->zstd) wsi_zstd.release(ctx->zstd);
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);
-    free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p), free(ctx->settings.p), free(ctx->raw.p);
-    free(ctx->block.p), free(ctx->index.p), free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
+    free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
+    free(ctx->settings.p), free(ctx->raw.p), free(ctx->block.p), free(ctx->index.p);
+    free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
     free(ctx);
 }
 
@@ -132,12 +135,12 @@ static void wsi_at_exit(int status, void *arg) {
 }
 
 #if defined(__GLIBC__)
-#ifndef __cplusplus
-extern __attribute__((visibility("default"))) int on_exit(void (*f)(int, void *), void *arg); /* hidden by -std=c99 */
+#ifndef __cplusplus /* -std=c99 hides it */
+extern __attribute__((visibility("default"))) int on_exit(void (*f)(int, void *), void *arg);
 #endif
 static void wsi_register_exit(void) { on_exit(wsi_at_exit, 0); }
 #else
-static void wsi_exit(void) { wsi_at_exit(0, 0); } /* the status cannot be had */
+static void wsi_exit(void) { wsi_at_exit(0, 0); } /* atexit does not tell the status */
 static void wsi_register_exit(void) { atexit(wsi_exit); }
 #endif
 
@@ -146,7 +149,7 @@ static void wsi_process_init(void) {
     wsi_register_exit();
 }
 
-/* wsi_size reads "64k", "1m" or bytes; -1 for anything else. */
+/* wsi_size parses "64k", "1m" or a number of bytes. It returns -1 for anything else. */
 static long long wsi_size(const char *text) {
     char *end;
     long long v = strtoll(text, &end, 10);
@@ -160,8 +163,9 @@ static const char *wsi_env(const char *name) {
     return v && *v ? v : 0;
 }
 
-/* wsi_env_number reads a number from the environment; out of range is an error. */
-static long long wsi_env_number(ws_context *ctx, const char *name, long long otherwise, long long min, long long max) {
+/* wsi_env_number reads a number from the environment, or returns otherwise. Out of range is an error. */
+static long long wsi_env_number(ws_context *ctx, const char *name, long long otherwise, long long min,
+                                long long max) {
     const char *text = wsi_env(name);
     if (!text) return otherwise;
     long long v = *text == '-' ? -wsi_size(text + 1) : wsi_size(text);
@@ -170,17 +174,20 @@ static long long wsi_env_number(ws_context *ctx, const char *name, long long oth
     return otherwise;
 }
 
-/* wsi_env_choice reads one of some words and returns which. */
-static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, int otherwise, const char *a, const char *b, const char *c) {
+/* wsi_env_choice returns which of the words a, b and c (may be null) text is, counted from 0, or otherwise if
+ * text is null. Another word is an error. */
+static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, int otherwise, const char *a,
+                          const char *b, const char *c) {
     if (!text) return otherwise;
     if (!strcmp(text, a)) return 0;
     if (!strcmp(text, b)) return 1;
     if (c && !strcmp(text, c)) return 2;
-    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "", c ? b : "", c ? c : b);
+    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "",
+             c ? b : "", c ? c : b);
     return otherwise;
 }
 
-/* wsi_take_run sets the run's id: the given one, or a random one if this is the only node. */
+/* wsi_take_run sets the run's id: the given one, or a random one if there is only this node. */
 static void wsi_take_run(ws_context *ctx, const char *id) {
     char bytes[17];
     size_t n = 0;
@@ -207,20 +214,23 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->workers = o->workers < 0 ? 0 : o->workers ? o->workers : 1;
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
-    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes || ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
-        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options", ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers,
-                ctx->per_process);
+    if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes ||
+        ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
+        wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options",
+                 ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers, ctx->per_process);
         return 0;
     }
     wsi_take_run(ctx, wsi_env("WHYSLOW_RUN_ID") ? wsi_env("WHYSLOW_RUN_ID") : o->run_id);
     ctx->run_info = !o->no_run_info && ctx->node == 0;
-    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20), 1 << 10, 64 << 20) / 8;
+    long long bytes = wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20);
+    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", bytes, 1 << 10, 64 << 20) / 8;
     ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
     ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
     ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
-    ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", wsi_env("WHYSLOW_FULL"), o->full == WS_DROP, "wait", "drop", 0);
-    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", wsi_env("WHYSLOW_SIGNALS"), !!o->signals, "0", "1", 0);
+    const char *full = wsi_env("WHYSLOW_FULL"), *signals = wsi_env("WHYSLOW_SIGNALS");
+    ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", full, o->full == WS_DROP, "wait", "drop", 0);
+    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", signals, !!o->signals, "0", "1", 0);
     const char *clock = wsi_env("WHYSLOW_CLOCK");
     int wish = wsi_env_choice(ctx, "WHYSLOW_CLOCK", clock ? clock : o->clock, 2, "monotonic", "tsc", "auto");
     if (wish == 2) wish = ctx->nodes <= ctx->per_process;
@@ -230,11 +240,14 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->program = wsi_copy(o->program ? o->program : base);
     const char *dir = wsi_env("WHYSLOW_TRACE") ? wsi_env("WHYSLOW_TRACE") : o->dir && *o->dir ? o->dir : 0;
     size_t len = (dir ? strlen(dir) : strlen(base)) + 8;
-    if ((ctx->dir = (char *)malloc(len)) != 0) snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
-    if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir) snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
+    if ((ctx->dir = (char *)malloc(len)) != 0)
+        snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
+    if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir)
+        snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
     int ok = ctx->program && ctx->dir && ctx->path;
     if (o->hosts && ok && (ok = (ctx->hosts = (char **)calloc((size_t)ctx->nodes, sizeof *ctx->hosts)) != 0))
-        for (int i = 0; i < ctx->nodes; i++) ok = ok && (ctx->hosts[i] = wsi_copy(o->hosts[i] ? o->hosts[i] : "")) != 0;
+        for (int i = 0; i < ctx->nodes; i++)
+            ok = ok && (ctx->hosts[i] = wsi_copy(o->hosts[i] ? o->hosts[i] : "")) != 0;
     if (!ok) wsi_fail(ctx, "no memory: nothing is recorded");
     if (ok && !ctx->failed) {
         wsi_clock_start(wish);
@@ -245,7 +258,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     return ok && !ctx->failed;
 }
 
-/* wsi_make_dir makes a folder and those it is in. */
+/* wsi_make_dir makes a folder and its parents. Returns an errno. */
 static int wsi_make_dir(char *path) {
     for (char *p = path + 1;; p++) {
         if (*p && *p != '/') continue;
@@ -257,7 +270,8 @@ static int wsi_make_dir(char *path) {
     }
 }
 
-/* wsi_place_of is a path that stays true when the program changes its directory, or null. */
+/* wsi_place_of returns the absolute form of a path, which stays valid when the program changes its directory.
+ * Null: unknown. */
 static char *wsi_place_of(const char *path) {
     char cwd[4096];
     if (*path == '/') *cwd = 0;
@@ -268,11 +282,11 @@ static char *wsi_place_of(const char *path) {
     return place;
 }
 
-/* wsi_begin opens the file, and for node 0 the trace. */
+/* wsi_begin opens the file, and for node 0 the trace. Returns 0 on failure. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
     if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
-    /* The file may be somebody's who is still writing it: a program that has started this one, with the same
+    /* Another process may still be writing the file: the program that started this one, with the same
      * environment. */
     if (!err && flock(ctx->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         wsi_fail(ctx, "another process is writing %s; nothing is recorded", ctx->path);
@@ -287,7 +301,7 @@ static int wsi_begin(ws_context *ctx) {
         return 0;
     }
     if (!ctx->run_info) return 1;
-    /* Nodes of an earlier run in the same folder would be taken for ours. */
+    /* Files of nodes of an earlier run in the same folder would be taken for ours. */
     size_t len = strlen(ctx->dir) + 16;
     char *old = (char *)malloc(len);
     for (int i = ctx->nodes; old && i < 65536; i++) {
@@ -308,7 +322,8 @@ static void wsi_init(ws_context *ctx) {
     pthread_mutex_init(&ctx->defs_mu, 0);
     pthread_mutex_init(&ctx->io, 0);
     pthread_cond_init(&ctx->cond, 0);
-    for (size_t i = 0; i < sizeof wsi_standard / sizeof *wsi_standard; i++) ctx->layouts[wsi_standard[i].kind] = &wsi_standard[i];
+    for (size_t i = 0; i < sizeof wsi_standard / sizeof *wsi_standard; i++)
+        ctx->layouts[wsi_standard[i].kind] = &wsi_standard[i];
 }
 
 static void wsi_no_context_init(void) {
@@ -333,7 +348,8 @@ ws_context *ws_open(const ws_options *opt) {
     wsi_init(ctx);
     ctx->quiet = opt->quiet;
     clock_gettime(CLOCK_REALTIME, &ctx->started);
-    int off = wsi_env_choice(ctx, "WHYSLOW_OFF", wsi_env("WHYSLOW_OFF"), 0, "0", "1", 0) || !wsi_settings(ctx, opt);
+    int off = wsi_env_choice(ctx, "WHYSLOW_OFF", wsi_env("WHYSLOW_OFF"), 0, "0", "1", 0) ||
+              !wsi_settings(ctx, opt);
     if (!off && ctx->level >= 0 && wsi_zstd_there) ctx->zstd = wsi_zstd.create();
     if (off || !wsi_begin(ctx)) __atomic_store_n(&ctx->off, 1, __ATOMIC_RELEASE);
     pthread_mutex_lock(&wsi_all_mu);
@@ -344,7 +360,9 @@ ws_context *ws_open(const ws_options *opt) {
     return ctx;
 }
 
-const char *ws_error(const ws_context *ctx) { return __atomic_load_n(&ctx->failed, __ATOMIC_ACQUIRE) ? ctx->error : 0; }
+const char *ws_error(const ws_context *ctx) {
+    return __atomic_load_n(&ctx->failed, __ATOMIC_ACQUIRE) ? ctx->error : 0;
+}
 uint64_t ws_lost_events(const ws_context *ctx) { return __atomic_load_n(&ctx->lost, __ATOMIC_RELAXED); }
 int64_t ws_waited(const ws_context *ctx) { return __atomic_load_n(&ctx->waited, __ATOMIC_RELAXED); }
 int ws_active(const ws_context *ctx) { return !wsi_off(ctx); }

@@ -1,10 +1,10 @@
 
-/* ---- Signals that end the program --------------------------------------------------------------------------
+/* ---- Signals that end the program ----------------------------------------------------------------
  *
- * With the option signals the traces are completed before the program dies. Hardly anything may be
- * done in a signal handler, and the thread in it may hold any lock. So a thread of ours waits at
- * a pipe; the handler only wakes it and waits for it, a second at most (where the crash
- * was in malloc, it may never end). Then the signal takes its usual course. */
+ * With the option signals, traces are completed before the program dies. A signal handler may do hardly
+ * anything, and its thread may hold any lock. So a thread of ours waits on a pipe; the handler only wakes it
+ * and waits for it to finish, for a second at most: after a crash inside malloc it may never finish. Then the
+ * signal takes its usual course. */
 
 static const int wsi_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGHUP};
 enum { WSI_SIGNALS = sizeof wsi_signals / sizeof *wsi_signals };
@@ -34,16 +34,18 @@ static void wsi_on_signal(int sig) {
     struct timespec ms = {0, 1000000};
     unsigned char byte = (unsigned char)sig;
     int saved = errno;
-    /* The child of a fork shares the pipe, but has nothing to complete. */
-    if (getpid() == wsi_signal_pid && (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) || write(wsi_wake[1], &byte, 1) == 1))
-        for (int i = 0; i < 1000 && !__atomic_load_n(&wsi_signal_done, __ATOMIC_ACQUIRE); i++) nanosleep(&ms, 0);
+    /* The child of a fork shares the pipe but has nothing to complete. */
+    if (getpid() == wsi_signal_pid &&
+        (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) || write(wsi_wake[1], &byte, 1) == 1))
+        for (int i = 0; i < 1000 && !__atomic_load_n(&wsi_signal_done, __ATOMIC_ACQUIRE); i++)
+            nanosleep(&ms, 0);
     for (int i = 0; i < WSI_SIGNALS; i++)
         if (wsi_signals[i] == sig) sigaction(sig, &wsi_old_action[i], 0);
     errno = saved;
-    raise(sig); /* blocked until we return */
+    raise(sig); /* stays blocked until we return */
 }
 
-/* wsi_catch_signals is called once. Signals that the program ignores are left alone. */
+/* wsi_catch_signals is called once. Signals that the program ignores stay ignored. */
 static void wsi_catch_signals(void) {
     struct sigaction action;
     sigset_t all, old;

@@ -1,7 +1,7 @@
 
-/* ---- Definitions ---------------------------------------------------------------------------------------- */
+/* ---- Definitions --------------------------------------------------------------------------------- */
 
-/* While nothing can be written, definitions are kept up to this many bytes. */
+/* As long as nothing can be written, up to this many bytes of definitions are kept. */
 static const size_t wsi_defs_limit = (size_t)64 << 20;
 
 static void wsi_check_defs(ws_context *ctx) {
@@ -12,7 +12,7 @@ static void wsi_check_defs(ws_context *ctx) {
     }
 }
 
-/* wsi_row appends a definition; defs_mu is held. */
+/* wsi_row appends a definition. The caller holds defs_mu. */
 static void wsi_row(ws_context *ctx, int tag, const wsi_bytes *body) {
     wsi_bytes *rows = &ctx->defs.rows;
     size_t before = rows->n;
@@ -30,10 +30,11 @@ static uint32_t wsi_hash(const char *text, size_t len) {
     return h ^ h >> 15;
 }
 
-/* wsi_slot returns the place of a string in the table, which has room. */
+/* wsi_slot returns the place of a string in the table, which must have a free entry. */
 static wsi_entry *wsi_slot(wsi_entry *table, size_t cap, const char *text, size_t len) {
     size_t i = wsi_hash(text, len) & (cap - 1);
-    while (table[i].text && (table[i].len != len || memcmp(table[i].text, text, len))) i = (i + 1) & (cap - 1);
+    while (table[i].text && (table[i].len != len || memcmp(table[i].text, text, len)))
+        i = (i + 1) & (cap - 1);
     return &table[i];
 }
 
@@ -53,22 +54,23 @@ static int wsi_rehash(ws_context *ctx) {
 
 static const uint64_t wsi_k0 = 0x9e3779b97f4a7c15u, wsi_k1 = 0xd6e8feb86659fd93u;
 
-/* wsi_mix takes the next element into the hash h of a list, which begins with its length times wsi_k1. */
+/* wsi_mix adds the next element to the hash h of a list. h starts as the length of the list times wsi_k1. */
 static uint64_t wsi_mix(uint64_t h, uint64_t v) {
-    uint64_t x = h ^ v ^ wsi_k0, x0 = x & 0xffffffffu, x1 = x >> 32, k0 = wsi_k1 & 0xffffffffu, k1 = wsi_k1 >> 32;
+    uint64_t x = h ^ v ^ wsi_k0, x0 = x & 0xffffffffu, x1 = x >> 32;
+    uint64_t k0 = wsi_k1 & 0xffffffffu, k1 = wsi_k1 >> 32;
     uint64_t low = x0 * k0, mid = x1 * k0 + (low >> 32), mid2 = x0 * k1 + (mid & 0xffffffffu);
     return (h << 23 | h >> 41) ^ (x1 * k1 + (mid >> 32) + (mid2 >> 32)) ^ x * wsi_k1;
 }
 
-/* wsi_mixed is the hash of the whole list, the one that readers name DFs by. It is never 0. */
+/* wsi_mixed finishes the hash of a list. Readers name DFs by it. It is never 0. */
 static uint64_t wsi_mixed(uint64_t h) {
     h = (h ^ h >> 32) * wsi_k0;
     h ^= h >> 29;
     return h ? h : wsi_k0;
 }
 
-/* wsi_short_name is the beginning of a string that is too long, ended by a hash of the whole: strings that
- * differ stay different. The caller frees it. */
+/* wsi_short_name returns the beginning of a string that is too long, followed by a hash of the whole, so that
+ * different strings stay different. The caller frees it. */
 static char *wsi_short_name(const char *text, size_t len) {
     char *s = (char *)malloc(WSI_MAX_STRING + 1);
     uint64_t h = len * wsi_k1;
@@ -79,7 +81,7 @@ static char *wsi_short_name(const char *text, size_t len) {
     return s;
 }
 
-/* wsi_whole_name defines a string of at most WSI_MAX_STRING bytes; defs_mu is held. */
+/* wsi_whole_name defines a string of at most WSI_MAX_STRING bytes. The caller holds defs_mu. */
 static ws_name wsi_whole_name(ws_context *ctx, const char *text, size_t len) {
     if (2 * ctx->names_n >= ctx->names_cap && !wsi_rehash(ctx)) {
         ctx->defs.rows.bad = 1;
@@ -106,7 +108,7 @@ static ws_name wsi_whole_name(ws_context *ctx, const char *text, size_t len) {
     return e->name = (uint32_t)++ctx->names_n;
 }
 
-/* wsi_name is ws_define_name with defs_mu held. */
+/* wsi_name is ws_define_name for callers that hold defs_mu. */
 static ws_name wsi_name(ws_context *ctx, const char *text) {
     size_t len = text ? strlen(text) : 0;
     if (!len) return 0;
@@ -129,7 +131,7 @@ ws_name ws_define_name(ws_context *ctx, const char *text) {
 
 static uint64_t wsi_place(int v) { return v > 0 ? (uint64_t)v : 0; }
 
-/* wsi_numbers appends a definition made of numbers; defs_mu is held. */
+/* wsi_numbers appends a definition that consists of numbers. The caller holds defs_mu. */
 static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
     wsi_bytes body = {0, 0, 0, 0};
     for (int i = 0; i < n; i++) wsi_varint(&body, v[i]);
@@ -140,22 +142,26 @@ static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
 ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column) {
     if (wsi_off(ctx)) return 0;
     if (kind < WS_ATOMIC || kind > WS_REGION_RUNTIME || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
-        wsi_fail(ctx, "code fragment %s: %d is no kind of code fragment: use WS_ATOMIC, WS_SUB ...", name, kind);
+        wsi_fail(ctx, "code fragment %s: %d is no kind of code fragment: use WS_ATOMIC, WS_SUB ...", name,
+                 kind);
         kind = WS_ATOMIC;
     }
     pthread_mutex_lock(&ctx->defs_mu);
     ws_code code = ++ctx->next_code;
-    uint64_t v[6] = {code, wsi_name(ctx, name), (uint64_t)kind, wsi_name(ctx, file), wsi_place(line), wsi_place(column)};
+    uint64_t v[6] = {code,                wsi_name(ctx, name), (uint64_t)kind,
+                     wsi_name(ctx, file), wsi_place(line),     wsi_place(column)};
     wsi_numbers(ctx, 2, v, 6);
     pthread_mutex_unlock(&ctx->defs_mu);
     return code;
 }
 
-ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line, int column, const char *text) {
+ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const char *file, int line,
+                       int column, const char *text) {
     if (wsi_off(ctx)) return 0;
     pthread_mutex_lock(&ctx->defs_mu);
     ws_site site = ++ctx->next_site;
-    uint64_t v[7] = {site, code, wsi_name(ctx, label), wsi_name(ctx, file), wsi_place(line), wsi_place(column), wsi_name(ctx, text)};
+    uint64_t v[7] = {site,            code,              wsi_name(ctx, label), wsi_name(ctx, file),
+                     wsi_place(line), wsi_place(column), wsi_name(ctx, text)};
     wsi_numbers(ctx, 3, v, 7);
     pthread_mutex_unlock(&ctx->defs_mu);
     return site;
@@ -164,7 +170,7 @@ ws_site ws_define_site(ws_context *ctx, ws_code code, const char *label, const c
 ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_t n) {
     if (wsi_off(ctx)) return 0;
     size_t kept = n;
-    uint64_t rest[2] = {n * wsi_k1, n}; /* of a long list: the hash and the length of the whole */
+    uint64_t rest[2] = {n * wsi_k1, n}; /* the end of a list that is cut: hash and length of the whole */
     if (n > WSI_MAX_IDENTITY) {
         for (size_t i = 0; i < n; i++) rest[0] = wsi_mix(rest[0], (uint64_t)identity[i]);
         rest[0] = wsi_mixed(rest[0]);
@@ -177,7 +183,9 @@ ws_df ws_define_df(ws_context *ctx, ws_name name, const int64_t *identity, size_
     size_t before = dfs->n;
     uint64_t head[3] = {df, name, n};
     if (before * 8 > wsi_defs_limit) dfs->bad = 1;
-    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, kept) || !wsi_push(dfs, rest, n - kept)) dfs->n = before;
+    if (!wsi_push(dfs, head, 3) || !wsi_push(dfs, (const uint64_t *)identity, kept) ||
+        !wsi_push(dfs, rest, n - kept))
+        dfs->n = before;
     wsi_check_defs(ctx);
     pthread_mutex_unlock(&ctx->defs_mu);
     return df;
@@ -192,8 +200,8 @@ static int wsi_identifier(const char *s, size_t n) {
     return n > 0 && n <= 256;
 }
 
-/* wsi_parse_fields reads "step:Int residual:Float" into l and, as the format wants it, body. It
- * returns what is wrong, or null. */
+/* wsi_parse_fields parses "step:Int residual:Float" into l, and into body as the file stores it. It returns
+ * what is wrong, or null. */
 static const char *wsi_parse_fields(const char *p, wsi_layout *l, wsi_bytes *body) {
     const char *names[WSI_MAX_FIELDS];
     size_t lens[WSI_MAX_FIELDS], n = 0;
@@ -211,7 +219,9 @@ static const char *wsi_parse_fields(const char *p, wsi_layout *l, wsi_bytes *bod
         int type = 0;
         for (int t = 1; t < WSI_TYPES; t++)
             if (strlen(wsi_type_names[t]) == tlen && !memcmp(wsi_type_names[t], p, tlen)) type = t;
-        if (!type) return "unknown type: it is one of Int Uint Float CF DF Site Name Node Message NS Bytes Reason Ints DFs";
+        if (!type)
+            return "unknown type: it is one of Int Uint Float CF DF Site Name Node Message NS Bytes Reason "
+                   "Ints DFs";
         for (size_t i = 0; i < n; i++)
             if (lens[i] == len && !memcmp(names[i], name, len)) return "two fields have the same name";
         p += tlen;
@@ -242,18 +252,22 @@ static char *wsi_copy(const char *s) {
     return c ? strcpy(c, s) : 0;
 }
 
-/* wsi_add_kind declares a kind that was checked, or finds it; defs_mu is held. */
-static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *space, const char *name, const char *doc, const wsi_bytes *fields) {
+/* wsi_add_kind declares a kind that has been checked, or finds it if it exists. The caller holds defs_mu. */
+static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *space, const char *name,
+                            const char *doc, const wsi_bytes *fields) {
     ws_kind k = WS_FIRST_USER_KIND;
     for (; k < WSI_KINDS && ctx->kinds[k]; k++) {
         wsi_user_kind *old = ctx->kinds[k];
         if (strcmp(old->space, space) || strcmp(old->name, name)) continue;
-        if (old->layout.fixed == l->fixed && old->layout.list == l->list && !memcmp(old->layout.types, l->types, sizeof l->types)) return k;
+        if (old->layout.fixed == l->fixed && old->layout.list == l->list &&
+            !memcmp(old->layout.types, l->types, sizeof l->types))
+            return k;
         wsi_fail(ctx, "event %s.%s is declared twice, with different fields", space, name);
         return 0;
     }
     if (k == WSI_KINDS) {
-        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name, (int)WSI_KINDS - (int)WS_FIRST_USER_KIND);
+        wsi_fail(ctx, "event %s.%s: a file cannot have more than %d user kinds", space, name,
+                 (int)WSI_KINDS - (int)WS_FIRST_USER_KIND);
         return 0;
     }
     wsi_user_kind *u = (wsi_user_kind *)calloc(1, sizeof *u);
@@ -282,7 +296,8 @@ static ws_kind wsi_add_kind(ws_context *ctx, const wsi_layout *l, const char *sp
     return k;
 }
 
-ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields, const char *doc) {
+ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, const char *fields,
+                       const char *doc) {
     if (wsi_off(ctx)) return 0;
     wsi_layout l;
     memset(&l, 0, sizeof l);
@@ -292,7 +307,8 @@ ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, con
         wrong = "names are letters, digits and _, not starting with a digit";
     for (size_t i = 0; !wrong && i < sizeof wsi_standard / sizeof *wsi_standard; i++) {
         const wsi_layout *s = &wsi_standard[i];
-        if (!strcmp(s->space, space) && (!strcmp(s->name, name) || (s->alias && !strcmp(s->alias, name)))) wrong = "it is a standard one";
+        if (!strcmp(s->space, space) && (!strcmp(s->name, name) || (s->alias && !strcmp(s->alias, name))))
+            wrong = "it is a standard one";
     }
     if (!wrong) wrong = wsi_parse_fields(fields ? fields : "", &l, &body);
     ws_kind k = 0;
@@ -307,4 +323,6 @@ ws_kind ws_define_kind(ws_context *ctx, const char *space, const char *name, con
     return k;
 }
 
-uint64_t ws_new_id(ws_context *ctx) { return ws_id(ctx->node, __atomic_add_fetch(&ctx->ids, 1, __ATOMIC_RELAXED)); }
+uint64_t ws_new_id(ws_context *ctx) {
+    return ws_id(ctx->node, __atomic_add_fetch(&ctx->ids, 1, __ATOMIC_RELAXED));
+}

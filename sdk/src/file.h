@@ -1,10 +1,9 @@
 
 /* ---- The file: header, blocks, index ------------------------------------------------------------------
  *
- * A block that cannot be written (disk full) does not end recording: the file is cut back to
- * its last whole block, the block's events are counted, and the next block of the stream is
- * preceded by an onLost that tells of them. Definitions are kept until they are written, since later
- * blocks need them. */
+ * A block that cannot be written (disk full) does not end recording. The file is truncated to its last whole
+ * block, the events of the failed block are counted, and an onLost with that count precedes the stream's next
+ * block. Definitions are kept until they are written, because later blocks need them. */
 
 static uint32_t wsi_crc_table[8][256];
 static pthread_once_t wsi_crc_once = PTHREAD_ONCE_INIT;
@@ -16,22 +15,25 @@ static void wsi_crc_init(void) {
         wsi_crc_table[0][i] = c;
     }
     for (uint32_t i = 0; i < 256; i++)
-        for (int k = 1; k < 8; k++) wsi_crc_table[k][i] = wsi_crc_table[k - 1][i] >> 8 ^ wsi_crc_table[0][wsi_crc_table[k - 1][i] & 255];
+        for (int k = 1; k < 8; k++)
+            wsi_crc_table[k][i] = wsi_crc_table[k - 1][i] >> 8 ^
+                                  wsi_crc_table[0][wsi_crc_table[k - 1][i] & 255];
 }
 
-/* wsi_crc is CRC-32C, eight bytes at a time. */
+/* wsi_crc returns the CRC-32C, computed eight bytes at a time. */
 static uint32_t wsi_crc(const uint8_t *p, size_t n) {
     uint32_t c = ~(uint32_t)0;
     for (; n >= 8; p += 8, n -= 8) {
         c ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        c = wsi_crc_table[7][c & 255] ^ wsi_crc_table[6][c >> 8 & 255] ^ wsi_crc_table[5][c >> 16 & 255] ^ wsi_crc_table[4][c >> 24] ^
-            wsi_crc_table[3][p[4]] ^ wsi_crc_table[2][p[5]] ^ wsi_crc_table[1][p[6]] ^ wsi_crc_table[0][p[7]];
+        c = wsi_crc_table[7][c & 255] ^ wsi_crc_table[6][c >> 8 & 255] ^ wsi_crc_table[5][c >> 16 & 255] ^
+            wsi_crc_table[4][c >> 24] ^ wsi_crc_table[3][p[4]] ^ wsi_crc_table[2][p[5]] ^
+            wsi_crc_table[1][p[6]] ^ wsi_crc_table[0][p[7]];
     }
     for (; n; p++, n--) c = c >> 8 ^ wsi_crc_table[0][(c ^ *p) & 255];
     return ~c;
 }
 
-/* libzstd's functions; all null where the library is not there. */
+/* libzstd's functions, all null if the library is missing. */
 static struct {
     void *(*create)(void);
     size_t (*release)(void *);
@@ -46,7 +48,7 @@ static pthread_once_t wsi_zstd_once = PTHREAD_ONCE_INIT;
 static void wsi_zstd_init(void) {}
 #else
 #ifdef __ELF__
-/* With an old C library that is linked without -ldl, and in static executables, dlopen is null. */
+/* dlopen is null in static executables, and with an old C library linked without -ldl. */
 #pragma weak dlopen
 #pragma weak dlsym
 #endif
@@ -60,11 +62,12 @@ static void wsi_zstd_init(void) {
     void *lib = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
     if (!lib) return;
-    static const char *const names[] = {"ZSTD_createCCtx", "ZSTD_freeCCtx", "ZSTD_compressBound", "ZSTD_compressCCtx", "ZSTD_isError"};
+    static const char *const names[] = {"ZSTD_createCCtx", "ZSTD_freeCCtx", "ZSTD_compressBound",
+                                        "ZSTD_compressCCtx", "ZSTD_isError"};
     void *found[5];
     for (int i = 0; i < 5; i++)
         if (!(found[i] = dlsym(lib, names[i]))) return;
-    /* C has no conversion from a pointer to data to one to a function. */
+    /* C has no conversion from a data pointer to a function pointer. */
     memcpy(&wsi_zstd.create, &found[0], sizeof(void *));
     memcpy(&wsi_zstd.release, &found[1], sizeof(void *));
     memcpy(&wsi_zstd.bound, &found[2], sizeof(void *));
@@ -80,7 +83,7 @@ static int wsi_zstd_level(int level) {
     return levels[level > 4 ? 4 : level];
 }
 
-/* wsi_flush_block writes ctx->block as a whole, or leaves the file as it was and returns the error. */
+/* wsi_flush_block writes ctx->block as a whole, or leaves the file as it was. Returns an errno. */
 static int wsi_flush_block(ws_context *ctx) {
     size_t done = 0;
     if (ctx->block.bad) return ENOMEM;
@@ -90,7 +93,9 @@ static int wsi_flush_block(ws_context *ctx) {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             int err = n < 0 ? errno : ENOSPC;
-            if (done > 0 && (ftruncate(ctx->fd, (off_t)ctx->at) || lseek(ctx->fd, (off_t)ctx->at, SEEK_SET) < 0)) ctx->torn = 1;
+            if (done > 0 &&
+                (ftruncate(ctx->fd, (off_t)ctx->at) || lseek(ctx->fd, (off_t)ctx->at, SEEK_SET) < 0))
+                ctx->torn = 1;
             return err;
         }
         done += (size_t)n;
@@ -130,7 +135,8 @@ static int wsi_put(ws_context *ctx, wsi_header *h, const wsi_bytes *raw) {
     if (ctx->zstd && raw->n > 32) {
         size_t room = wsi_zstd.bound(raw->n);
         if (wsi_grow(b, 64 + room)) {
-            packed = wsi_zstd.compress(ctx->zstd, b->p + 64, room, raw->p, raw->n, wsi_zstd_level(ctx->level));
+            packed = wsi_zstd.compress(ctx->zstd, b->p + 64, room, raw->p, raw->n,
+                                       wsi_zstd_level(ctx->level));
             if (wsi_zstd.is_error(packed) || packed >= raw->n) packed = 0;
         }
     }
@@ -138,7 +144,8 @@ static int wsi_put(ws_context *ctx, wsi_header *h, const wsi_bytes *raw) {
     b->n = 64 + packed;
     h->codec = packed > 0;
     if (!packed) wsi_append(b, raw->p, raw->n);
-    /* Readers refuse what unpacks to over 4096 + 64 times its length: append a frame that decoders skip. */
+    /* Readers refuse blocks that unpack to over 4096 + 64 times their length, so append a frame that decoders
+     * skip. */
     least = raw->n > 4096 ? (raw->n - 4096 + 63) / 64 : 0;
     if (packed && packed < least) {
         size_t pad = least - packed > 8 ? least - packed - 8 : 0;
@@ -160,10 +167,12 @@ static int wsi_put(ws_context *ctx, wsi_header *h, const wsi_bytes *raw) {
     return err;
 }
 
-static void wsi_fail_write(ws_context *ctx, int err) { wsi_fail(ctx, "cannot write %s: %s; events are being lost", ctx->path, strerror(err)); }
+static void wsi_fail_write(ws_context *ctx, int err) {
+    wsi_fail(ctx, "cannot write %s: %s; events are being lost", ctx->path, strerror(err));
+}
 
-/* wsi_take_defs packs the next portion of definitions into ctx->raw and returns the number of them. What
- * is too much for one block stays; cutting is by whole definitions. */
+/* wsi_take_defs packs the next portion of definitions into ctx->raw and returns how many it took. Definitions
+ * that do not fit one block stay for the next. */
 static uint32_t wsi_take_defs(ws_context *ctx) {
     wsi_pending *d = &ctx->defs;
     size_t rows = 0, nrows = 0, words = 0, ndfs = 0;
@@ -188,7 +197,7 @@ static uint32_t wsi_take_defs(ws_context *ctx) {
         d->dfs.n -= words;
         if (d->dfs.n) memmove(d->dfs.p, d->dfs.p + words, d->dfs.n * sizeof *d->dfs.p);
     } else {
-        count = 0; /* without memory: next time */
+        count = 0; /* no memory: try again next time */
     }
     pthread_mutex_unlock(&ctx->defs_mu);
     return count;
@@ -201,7 +210,7 @@ static int wsi_put_defs(ws_context *ctx, const wsi_bytes *raw, uint32_t count) {
     return err;
 }
 
-/* wsi_write_defs writes the definitions made so far. */
+/* wsi_write_defs writes the definitions made so far. Returns an errno. */
 static int wsi_write_defs(ws_context *ctx) {
     int err = 0;
     if (ctx->unsaved_count) {
@@ -219,7 +228,7 @@ static int wsi_write_defs(ws_context *ctx) {
     return 0;
 }
 
-/* wsi_write_words writes records as data blocks. What cannot be written is counted. */
+/* wsi_write_words writes records as data blocks and counts those that it cannot write. Returns an errno. */
 static int wsi_write_words(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t n) {
     int err = 0;
     while (n) {
@@ -239,22 +248,23 @@ static int wsi_write_words(ws_context *ctx, wsi_stream *s, const uint64_t *w, si
     return err;
 }
 
-/* wsi_write writes the definitions made so far and then the buffer: whoever appended its events had
- * made the definitions before. The caller holds ctx->io. */
+/* wsi_write writes the definitions made so far, then the buffer. Definitions come first because the thread
+ * that recorded the events made them before. The caller holds ctx->io. */
 static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t n) {
     int err = wsi_write_defs(ctx);
     if (s->unsaved.count && !err) {
         wsi_lost l = s->unsaved;
-        uint64_t rec[WSI_LOST_WORDS] = {(uint64_t)l.last << 10 | WS_LOST, l.count, (uint64_t)l.first, (uint64_t)l.last, (uint64_t)s->id};
+        uint64_t rec[WSI_LOST_WORDS] = {(uint64_t)l.last << 10 | WS_LOST, l.count, (uint64_t)l.first,
+                                        (uint64_t)l.last, (uint64_t)s->id};
         wsi_lost none = {0, 0, 0};
         s->unsaved = none;
         if ((err = wsi_write_words(ctx, s, rec, WSI_LOST_WORDS))) {
-            s->unsaved = l; /* the record itself is no event of the program's */
+            s->unsaved = l; /* the onLost itself is not an event of the program */
             __atomic_fetch_sub(&ctx->lost, 1, __ATOMIC_RELAXED);
         }
     }
     if (!n) return;
-    if (err) { /* nothing that needs them may come before the definitions: only count */
+    if (err) { /* events must not precede their definitions, so only count them */
         wsi_header h = {2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         while (n) {
             size_t took = wsi_pack(ctx, &ctx->raw, w, n, &h);
@@ -269,8 +279,8 @@ static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t 
     if (err) wsi_fail_write(ctx, err);
 }
 
-/* wsi_end_file writes the index and the trailer, and closes the file. If the index is too large, readers look
- * for the blocks. */
+/* wsi_end_file writes the index and the trailer, and closes the file. An index that is too large is left out:
+ * readers then search for the blocks. */
 static void wsi_end_file(ws_context *ctx) {
     int err = wsi_write_defs(ctx);
     uint64_t at = ctx->at;
@@ -285,14 +295,16 @@ static void wsi_end_file(ws_context *ctx) {
         }
     }
     struct stat file, there;
-    if (!fstat(ctx->fd, &file) && (!file.st_nlink || (ctx->place && (stat(ctx->place, &there) || there.st_ino != file.st_ino || there.st_dev != file.st_dev))))
+    if (!fstat(ctx->fd, &file) &&
+        (!file.st_nlink || (ctx->place && (stat(ctx->place, &there) || there.st_ino != file.st_ino ||
+                                           there.st_dev != file.st_dev))))
         wsi_fail(ctx, "%s was removed, renamed or replaced during the run", ctx->path);
     if (close(ctx->fd) && !err) err = errno;
     ctx->fd = -1;
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
 }
 
-/* wsi_hex returns the value of a hexadecimal digit, -1 for other characters. */
+/* wsi_hex returns the value of a hexadecimal digit, or -1 for any other character. */
 static int wsi_hex(char c) {
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }

@@ -1,5 +1,5 @@
 
-/* ---- Packing: records to columns -------------------------------------------------------------------- */
+/* ---- Packing: records to columns ----------------------------------------------------------------- */
 
 enum { WSI_CONSTANT, WSI_PLAIN, WSI_SIGNED, WSI_DELTA }; /* forms of columns */
 
@@ -11,7 +11,7 @@ static int wsi_same(const uint64_t *v, size_t n) {
     return 1;
 }
 
-/* wsi_column stores words in the given form, or as a constant if they are one and that is allowed. */
+/* wsi_column stores words in the given form, or as a constant if all are equal and constant allows it. */
 static void wsi_column(wsi_bytes *b, const uint64_t *v, size_t n, int form, int constant) {
     if (!n) return;
     if (constant && wsi_same(v, n)) {
@@ -51,7 +51,7 @@ static int wsi_form(int type) {
     return WSI_PLAIN;
 }
 
-/* wsi_beyond is the bits that must be 0 in values of a type; readers refuse blocks with others. */
+/* wsi_beyond returns the bits that must be 0 in values of a type. Readers refuse blocks that set them. */
 static uint64_t wsi_beyond(int type) {
     switch (type) {
     case WSI_DF:
@@ -82,19 +82,19 @@ static int wsi_pack_room(wsi_packer *p, size_t words) {
     return p->cap > 0;
 }
 
-/* wsi_mask cuts what does not fit its type, and says so. */
+/* wsi_mask cuts values that do not fit their type, and reports that as an error. */
 static void wsi_mask(ws_context *ctx, const wsi_layout *l, int field, uint64_t *v, size_t n) {
     uint64_t beyond = wsi_beyond(l->types[field]), bits = 0;
     if (!beyond) return;
     for (size_t i = 0; i < n; i++) bits |= v[i];
     if (!(bits & beyond)) return;
-    wsi_fail(ctx, "event %s.%s: a value of field %d does not fit its type %s and was cut", l->space, l->name, field + 1,
-             wsi_type_names[l->types[field]]);
+    wsi_fail(ctx, "event %s.%s: a value of field %d does not fit its type %s and was cut", l->space, l->name,
+             field + 1, wsi_type_names[l->types[field]]);
     for (size_t i = 0; i < n; i++) v[i] &= ~beyond;
 }
 
-/* wsi_pack_field stores one field. Ids are two columns, node and counter, since one of them hardly
- * ever changes; floats are turned round, since round numbers have their zeros at the end. */
+/* wsi_pack_field stores one field. Ids become two columns, node and counter, because the node hardly ever
+ * changes. The bytes of floats are reversed, because round numbers end in zeros. */
 static void wsi_pack_field(ws_context *ctx, wsi_bytes *out, const wsi_layout *l, int field, size_t n) {
     uint64_t *v = ctx->pack.vals, *nodes = ctx->pack.nodes;
     int type = l->types[field];
@@ -112,14 +112,15 @@ static void wsi_pack_field(ws_context *ctx, wsi_bytes *out, const wsi_layout *l,
     wsi_column(out, v, n, wsi_form(type), 1);
 }
 
-static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, const wsi_layout *l, const uint32_t *at, size_t n) {
+static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, const wsi_layout *l,
+                          const uint32_t *at, size_t n) {
     uint64_t *v = ctx->pack.vals, longest = 0;
     for (int f = 0; f < l->fixed; f++) {
         for (size_t i = 0; i < n; i++) v[i] = w[at[i] + 1 + (uint32_t)f];
         wsi_pack_field(ctx, out, l, f, n);
     }
     if (!l->list) return;
-    uint32_t len = 1 + (uint32_t)l->fixed; /* where a record has its list's length */
+    uint32_t len = 1 + (uint32_t)l->fixed; /* index of the list's length in a record */
     for (size_t i = 0; i < n; i++)
         if (w[at[i] + len] > longest) longest = w[at[i] + len];
     for (uint32_t pos = 0; pos < longest && pos < WSI_LIST_COLUMNS; pos++) {
@@ -136,14 +137,14 @@ static void wsi_pack_kind(ws_context *ctx, wsi_bytes *out, const uint64_t *w, co
     wsi_column(out, v, k, WSI_DELTA, 0);
 }
 
-/* wsi_pack fills out with the payload for the records in w and h with what the header says of them. It
- * returns the number of words it took: fewer than n where a block is full, 0 where there is
- * no memory. */
+/* wsi_pack packs the records in w into the payload out, and fills the parts of h that describe them. It
+ * returns the number of words taken: fewer than n if the block is full, 0 if there is no memory. */
 static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_t n, wsi_header *h) {
     wsi_packer *p = &ctx->pack;
     size_t i = 0;
-    /* No more words than this get into a block, however large the buffer is. */
-    if (!wsi_pack_room(p, n < WSI_BLOCK_WORDS + WSI_MAX_RECORD ? n : WSI_BLOCK_WORDS + WSI_MAX_RECORD)) return 0;
+    /* A block never takes more words than this, however large the buffer is. */
+    if (!wsi_pack_room(p, n < WSI_BLOCK_WORDS + WSI_MAX_RECORD ? n : WSI_BLOCK_WORDS + WSI_MAX_RECORD))
+        return 0;
     for (size_t j = 0; j < p->nused; j++) p->index[p->used[j]->kind] = 0;
     p->nused = 0;
     while (i < n && i < WSI_BLOCK_WORDS) {
@@ -174,7 +175,8 @@ static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_
         start += p->count[j];
         p->count[j] = 0;
     }
-    for (uint32_t e = 0; e < h->count; e++) p->order[p->start[p->kinds[e]] + p->count[p->kinds[e]]++] = p->at[e];
+    for (uint32_t e = 0; e < h->count; e++)
+        p->order[p->start[p->kinds[e]] + p->count[p->kinds[e]]++] = p->at[e];
 
     out->n = 0, out->bad = 0;
     wsi_varint(out, p->nused);
@@ -189,17 +191,19 @@ static size_t wsi_pack(ws_context *ctx, wsi_bytes *out, const uint64_t *w, size_
     wsi_column(out, p->vals, h->count, WSI_DELTA, 1);
     for (size_t j = 0; j < p->nused; j++) {
         if (!p->used[j]->list) continue;
-        for (uint32_t e = 0; e < p->count[j]; e++) p->vals[e] = w[p->order[p->start[j] + e] + 1 + p->used[j]->fixed];
+        for (uint32_t e = 0; e < p->count[j]; e++)
+            p->vals[e] = w[p->order[p->start[j] + e] + 1 + p->used[j]->fixed];
         wsi_column(out, p->vals, p->count[j], WSI_PLAIN, 1);
     }
-    for (size_t j = 0; j < p->nused; j++) wsi_pack_kind(ctx, out, w, p->used[j], p->order + p->start[j], p->count[j]);
+    for (size_t j = 0; j < p->nused; j++)
+        wsi_pack_kind(ctx, out, w, p->used[j], p->order + p->start[j], p->count[j]);
     return out->bad ? 0 : i;
 }
 
-/* wsi_pack_defs makes the payload of a definition block: length and bytes of the rows, then the DFs by
- * column. dfs holds number, name, length and identity of each DF. */
-static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, size_t bytes, size_t nrows, const uint64_t *dfs, size_t words,
-                         size_t ndfs) {
+/* wsi_pack_defs makes the payload of a definition block: the length and bytes of the rows, then the DFs by
+ * column. dfs holds the number, name, length and identity of each DF. It returns 0 if there is no memory. */
+static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, size_t bytes, size_t nrows,
+                         const uint64_t *dfs, size_t words, size_t ndfs) {
     wsi_packer *p = &ctx->pack;
     uint64_t longest = 0;
     size_t k = 0;
@@ -225,7 +229,8 @@ static int wsi_pack_defs(ws_context *ctx, wsi_bytes *out, const uint8_t *rows, s
     }
     k = 0;
     for (size_t i = 0; i < ndfs; i++)
-        for (uint64_t pos = WSI_DF_COLUMNS; pos < dfs[p->at[i] + 2]; pos++) p->vals[k++] = dfs[p->at[i] + 3 + pos];
+        for (uint64_t pos = WSI_DF_COLUMNS; pos < dfs[p->at[i] + 2]; pos++)
+            p->vals[k++] = dfs[p->at[i] + 3 + pos];
     wsi_column(out, p->vals, k, WSI_DELTA, 0);
     return !out->bad;
 }

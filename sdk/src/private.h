@@ -1,8 +1,12 @@
 /* ==== Implementation ==============================================================================
  *
- * Locks, from the outside in: wsi_all (list of contexts), ctx->mu (streams, pool, queue),
- * ctx->defs_mu, ctx->emu (the error); stream->mu, taken before ctx->mu, is held where a stream's
- * buffer changes and by wsi_finish; ctx->io is held by whoever packs and writes. */
+ * Locks, outermost first:
+ *     wsi_all_mu      the list of contexts
+ *     stream->mu      changes of the stream's buffer; wsi_finish; taken before ctx->mu
+ *     ctx->mu         streams, pool, queue
+ *     ctx->defs_mu    definitions
+ *     ctx->emu        the first error
+ * ctx->io is held by whoever packs and writes. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +30,7 @@
 #include <cpuid.h>
 #endif
 #ifndef CLOCK_MONOTONIC
-#error "whyslow.h: include it before other headers where WHYSLOW_IMPLEMENTATION is defined, or compile with -D_POSIX_C_SOURCE=200809L"
+#error "whyslow.h: with WHYSLOW_IMPLEMENTATION include it first, or use -D_POSIX_C_SOURCE=200809L"
 #endif
 
 #ifdef __cplusplus
@@ -50,7 +54,7 @@ enum {
     WSI_END_WORDS = 2
 };
 
-/* What packing needs to know of a kind. types: of the fixed fields, then of the list. */
+/* What packing needs to know about a kind. types holds those of the fixed fields, then that of the list. */
 typedef struct wsi_layout {
     uint16_t kind;
     uint8_t flags, fixed, list;
@@ -58,7 +62,7 @@ typedef struct wsi_layout {
     uint8_t types[WSI_MAX_FIELDS];
 } wsi_layout;
 
-/* Growing arrays. A failed allocation sets bad; what follows is left out. */
+/* Growing arrays. A failed allocation sets bad, and whatever is appended later is left out. */
 typedef struct wsi_bytes {
     uint8_t *p;
     size_t n, cap;
@@ -76,7 +80,7 @@ typedef struct wsi_buffer {
     struct wsi_buffer *link;
     struct wsi_stream *stream;
     size_t n, cap;  /* words used, words */
-    size_t written; /* words that are in the file already; under the stream's mu, of a queued one the writer's */
+    size_t written; /* words already in the file; under the stream's mu, or the writer's while queued */
 } wsi_buffer;
 
 #define WSI_WORDS(b) ((uint64_t *)((b) + 1))
@@ -93,10 +97,10 @@ typedef struct wsi_stream {
     int id;
     wsi_buffer *buffer; /* the one in pub */
     pthread_mutex_t mu;
-    wsi_lost lost;    /* for want of a buffer; under mu */
+    wsi_lost lost;    /* because there was no buffer; under mu */
     wsi_lost unsaved; /* because writing failed; under ctx->io */
     uint32_t seq;     /* blocks in the file */
-    char apart[64];   /* streams of different threads do not share cache lines */
+    char apart[64];   /* keeps streams of different threads on separate cache lines */
 } wsi_stream;
 
 /* Definitions not yet written. */
@@ -107,7 +111,7 @@ typedef struct wsi_pending {
     size_t ndfs;
 } wsi_pending;
 
-typedef struct wsi_entry { /* of the table of strings */
+typedef struct wsi_entry { /* in the table of strings */
     char *text;
     uint32_t len, name;
 } wsi_entry;
@@ -141,20 +145,20 @@ typedef struct wsi_header {
 struct ws_context {
     /* Settings, fixed from ws_open on. */
     int node, nodes, workers, per_process, pool, level, sync, drop, manual, run_info, quiet, signals;
-    int growing; /* workers grows, under mu, until refuse is set */
+    int growing;   /* workers grows, under mu, until refuse is set */
     int64_t flush; /* ns; 0: never */
-    int64_t since, since_cpu; /* when the context was opened, or as told, and the CPU time of the process then */
-    int told_since;
-    size_t words; /* of a buffer */
+    int64_t since, since_cpu; /* when the workers' time begins, and the CPU time of the process then */
+    int told_since;           /* the options gave since */
+    size_t words;             /* of a buffer */
     char *dir, *path, *program, **hosts;
-    char *place; /* path, absolute; null: unknown */
+    char *place;  /* the absolute path; null: unknown */
     char run[33]; /* id of the run; "": unknown */
     struct timespec started;
 
-    int off;         /* nothing is recorded (any more); atomic */
+    int off;         /* atomic: nothing is recorded, or no longer */
     uint64_t lost;   /* atomic */
     int64_t waited;  /* atomic; ns */
-    uint64_t ids;    /* atomic: the last of ws_new_id */
+    uint64_t ids;    /* atomic: the last counter of ws_new_id */
     int failed;      /* atomic: error is set */
     char error[512]; /* written once */
     pthread_mutex_t emu;
@@ -164,7 +168,7 @@ struct ws_context {
     wsi_stream **streams;
     size_t nstreams;
     wsi_buffer *free_list, *queue, **queue_end;
-    size_t made; /* buffers of the pool in existence */
+    size_t made; /* buffers that exist in the pool */
     int closing, refuse;
     pthread_t writer;
     int has_writer;
@@ -182,7 +186,7 @@ struct ws_context {
     int fd;
     uint64_t at; /* length of the file up to the last whole block */
     uint32_t defs_blocks;
-    int torn; /* the file could not be cut back to at: nothing can follow */
+    int torn; /* the file could not be truncated to at, so nothing can follow */
     wsi_bytes raw, block, index;
     wsi_bytes unsaved_defs; /* payload of a definition block that could not be written */
     uint32_t unsaved_count, entries;
@@ -194,7 +198,7 @@ struct ws_context {
 
 static void wsi_fail(ws_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* wsi_fail notes the first error and says it on standard error. */
+/* wsi_fail stores the first error and prints it on standard error. */
 static void wsi_fail(ws_context *ctx, const char *format, ...) {
     pthread_mutex_lock(&ctx->emu);
     if (!ctx->failed) {
@@ -217,7 +221,7 @@ static void wsi_count_lost(ws_context *ctx, wsi_lost *l, uint64_t count, int64_t
     __atomic_fetch_add(&ctx->lost, count, __ATOMIC_RELAXED);
 }
 
-/* wsi_room makes room for more elements of the given size and returns 0 where there is no memory. */
+/* wsi_room makes room for more elements of the given size. It returns 0 if there is no memory. */
 static int wsi_room(void **p, size_t n, size_t *cap, size_t more, size_t size) {
     if (n + more <= *cap) return 1;
     size_t want = 2 * *cap > n + more ? 2 * *cap : n + more + 64;

@@ -1,5 +1,5 @@
 
-/* ---- Settings and run.json -------------------------------------------------------------------------------- */
+/* ---- Settings and run.json ----------------------------------------------------------------------- */
 
 static void wsi_text(wsi_bytes *b, const char *s) { wsi_append(b, s, strlen(s)); }
 
@@ -9,7 +9,7 @@ static void wsi_number(wsi_bytes *b, long long v) {
     wsi_text(b, tmp);
 }
 
-/* wsi_escape appends what stands between the quotes of a JSON string. */
+/* wsi_escape appends the text between the quotes of a JSON string. */
 static void wsi_escape(wsi_bytes *b, const char *s) {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
@@ -42,7 +42,7 @@ void ws_setting(ws_context *ctx, const char *key, const char *value) {
     pthread_mutex_unlock(&ctx->defs_mu);
 }
 
-/* wsi_read_file reads at most size-1 bytes and returns their number. */
+/* wsi_read_file reads at most size-1 bytes and returns how many it read. */
 static size_t wsi_read_file(const char *path, char *text, size_t size) {
     size_t n = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -54,7 +54,8 @@ static size_t wsi_read_file(const char *path, char *text, size_t size) {
     return n;
 }
 
-/* wsi_affinity finds the list of cores that the process may use, "0-3,8", and returns their number. */
+/* wsi_affinity stores the list of cores that the process may use, such as "0-3,8", and returns their
+ * number. */
 static int wsi_affinity(char *list, size_t size) {
     char text[8192];
     int count = 0;
@@ -78,29 +79,32 @@ static int wsi_affinity(char *list, size_t size) {
     return count;
 }
 
-/* wsi_secret tells whether an argument names a secret: a flag or variable whose name ends in token, password,
- * ... It returns the length of the name, with "=" if the value follows in the same argument; otherwise 0. */
+/* wsi_secret tells whether an argument names a secret: a flag or variable whose name ends in token, password
+ * and so on. If so, it returns the length of the name, counting "=" if the value follows in the same
+ * argument; otherwise 0. */
 static size_t wsi_secret(const char *arg) {
     static const char *const ends[] = {"token",      "password",    "passwd",  "secret", "secrets",
-                                       "credential", "credentials", "api_key", "apikey"}; /* _: any character */
+                                       "credential", "credentials", "api_key", "apikey"};
+    /* _ in them matches any character. */
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     size_t n = strspn(arg, letters);
     if (arg[n] && arg[n] != '=') return 0;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t k = strlen(ends[i]), same = 0;
-        while (n >= k && same < k && ((arg[n - k + same] | 32) == ends[i][same] || ends[i][same] == '_')) same++;
+        while (n >= k && same < k && ((arg[n - k + same] | 32) == ends[i][same] || ends[i][same] == '_'))
+            same++;
         if (same == k) return n + (arg[n] == '=');
     }
     return 0;
 }
 
-/* wsi_command_line appends the command line as JSON strings, from a given argument on, with *** for secrets.
- * */
+/* wsi_command_line appends the arguments from number skip on as a JSON list of strings, with *** for
+ * secrets. */
 static void wsi_command_line(wsi_bytes *b, size_t skip) {
     const size_t size = 1 << 16;
     char *text = (char *)malloc(size);
     size_t n = text ? wsi_read_file("/proc/self/cmdline", text, size) : 0, count = 0;
-    int next = 0; /* the flag before has its value here */
+    int next = 0; /* this argument is the value of the flag before it */
     wsi_text(b, "[");
     for (size_t i = 0, k = 0, length; i < n; i += length + 1, k++) {
         char *arg = text + i;
@@ -124,8 +128,8 @@ static void wsi_key(wsi_bytes *b, const char *key) {
     wsi_text(b, ": ");
 }
 
-/* wsi_unwritten appends how many events could not be written and are not told of by an onLost in the file,
- * and why; nobody writes when it is called. */
+/* wsi_unwritten appends how many events could not be written and have no onLost in the file, and why. Nobody
+ * may be writing when it is called. */
 static void wsi_unwritten(ws_context *ctx, wsi_bytes *b) {
     uint64_t n = 0;
     for (size_t i = 0; i < ctx->nstreams; i++) n += ctx->streams[i]->unsaved.count;
@@ -174,7 +178,8 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
     wsi_text(b, "\n  ]");
 }
 
-static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int exit_code, const char *message) {
+static void wsi_run_json(ws_context *ctx, wsi_bytes *b, const char *ended, int exit_code,
+                         const char *message) {
     char text[64];
     struct tm tm;
     struct utsname os;
@@ -234,7 +239,7 @@ static int wsi_write_all(int fd, const uint8_t *p, size_t n) {
     return 1;
 }
 
-/* wsi_write_run replaces run.json at once: whoever reads it meanwhile sees the old or the new one. */
+/* wsi_write_run replaces run.json atomically: readers see the old or the new one. */
 static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message) {
     wsi_bytes b = {0, 0, 0, 0};
     size_t len = strlen(ctx->dir) + 48;

@@ -1,12 +1,12 @@
 
-/* ---- Streams: what is not inline -------------------------------------------------------------------------- */
+/* ---- Streams: the parts that are not inline -------------------------------------------------------- */
 
-/* What an emitter gets when there is no memory for a stream: it records nothing. */
+/* What an emitter gets if there is no memory for a stream. It records nothing. */
 static wsi_stream wsi_no_stream;
 
 static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, const char *message);
 
-static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
+static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* the caller holds s->mu */
     s->buffer = b;
     s->pub.used = 0;
     s->pub.buf = b ? WSI_WORDS(b) : 0;
@@ -16,8 +16,8 @@ static void wsi_set_buffer(wsi_stream *s, wsi_buffer *b) { /* s->mu is held */
     __atomic_store_n(WSI_WORDS(b), (uint64_t)0, __ATOMIC_RELAXED);
 }
 
-/* wsi_hand_over gives the used part of the buffer to the writer. Where that refuses, because
- * the context is ending, the stream records nothing any more. */
+/* wsi_hand_over gives the used part of the buffer to the writer. It returns 0 if the context is ending: the
+ * stream then records nothing more. */
 static int wsi_hand_over(wsi_stream *s) {
     int taken = 1;
     pthread_mutex_lock(&s->mu);
@@ -26,7 +26,7 @@ static int wsi_hand_over(wsi_stream *s) {
         b->n = s->pub.used;
         b->stream = s;
         taken = wsi_submit(s->ctx, b);
-        /* Otherwise wsi_finish may be reading the buffer. */
+        /* If it was refused, wsi_finish may be reading the buffer. */
         if (taken) wsi_set_buffer(s, 0);
         else s->pub.cap = s->pub.used = 0;
     }
@@ -34,7 +34,7 @@ static int wsi_hand_over(wsi_stream *s) {
     return taken;
 }
 
-/* wsi_record_lost appends an onLost; there is room; s->mu is held. */
+/* wsi_record_lost appends an onLost to a buffer that has room for it. The caller holds s->mu. */
 static void wsi_record_lost(wsi_stream *s) {
     wsi_lost l = s->lost, none = {0, 0, 0};
     s->lost = none;
@@ -53,18 +53,19 @@ uint64_t *ws_reserve_slow(ws_stream *pub, size_t n, int64_t t) {
     wsi_stream *s = (wsi_stream *)pub;
     if (!pub->cap || wsi_off(s->ctx)) return 0;
     if (n > WSI_MAX_RECORD) {
-        wsi_fail(s->ctx, "an event with a list of %lu elements is too long and was dropped", (unsigned long)n);
+        wsi_fail(s->ctx, "an event with a list of %lu elements is too long and was dropped",
+                 (unsigned long)n);
         wsi_drop(s, t);
         return 0;
     }
-    /* A thread that is cancelled in here must not take locks along. */
+    /* A thread cancelled in here must not keep locks. */
     int ending = 0, cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int taken = wsi_hand_over(s);
     wsi_buffer *b = taken ? wsi_take(s->ctx, n + 1 + WSI_LOST_WORDS, &ending) : 0;
     pthread_setcancelstate(cancel, 0);
     if (!taken) return 0;
-    if (ending) pub->cap = 0; /* no event of the run any more: none is lost */
+    if (ending) pub->cap = 0; /* the run is over, so no event is lost */
     else if (!b) wsi_drop(s, t);
     if (!b) return 0;
     pthread_mutex_lock(&s->mu);
@@ -84,7 +85,7 @@ void ws_flush(ws_stream *pub) {
     if (!taken) return;
     pthread_mutex_lock(&s->mu);
     wsi_buffer *b = s->lost.count ? wsi_new_buffer(WSI_LOST_WORDS + 1) : 0;
-    if (b) { /* the loss is told even if no event follows */
+    if (b) { /* record the loss even if no event follows */
         wsi_set_buffer(s, b);
         wsi_record_lost(s);
     }
@@ -104,7 +105,8 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
         return;
     }
     if (l->list ? n < 1u + l->fixed || words[l->fixed] != n - l->fixed - 1 : n != l->fixed) {
-        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped", (unsigned long)n, l->space, l->name);
+        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped",
+                 (unsigned long)n, l->space, l->name);
         wsi_drop(s, t);
         return;
     }
@@ -115,7 +117,7 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
 }
 
 /* wsi_rest copies what a stream still holds, for wsi_finish, with room for an onLost and an
- * onProgramFinished. */
+ * onProgramFinished. Null: no memory. */
 static wsi_buffer *wsi_rest(wsi_stream *s) {
     size_t n = 0, from = 0;
     pthread_mutex_lock(&s->mu);
@@ -139,7 +141,7 @@ static wsi_buffer *wsi_rest(wsi_stream *s) {
     return b;
 }
 
-static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held */
+static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* the caller holds ctx->mu */
     void *list = realloc(ctx->streams, (ctx->nstreams + 1) * sizeof *ctx->streams), *p = 0;
     if (!list) return 0;
     ctx->streams = (wsi_stream **)list;
@@ -149,7 +151,8 @@ static wsi_stream *wsi_new_stream(ws_context *ctx, int id) { /* ctx->mu is held 
     s->id = id;
     pthread_mutex_init(&s->mu, 0);
     if (!wsi_off(ctx) && !ctx->refuse) {
-        /* A buffer of its own, so that the first event is not dropped because others have them all. */
+        /* Each stream starts with a buffer of its own, so its first event is never dropped because others
+         * have taken all. */
         wsi_buffer *b = wsi_new_buffer(ctx->words);
         ctx->made += b != 0;
         wsi_set_buffer(s, b);
@@ -175,7 +178,8 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
         return &wsi_no_stream.pub;
     }
     if (begins) {
-        int64_t t = ctx->told_since ? ctx->since : ws_now(), cpu = ctx->told_since ? ctx->since_cpu : ws_process_cpu();
+        int64_t t = ctx->told_since ? ctx->since : ws_now(),
+                cpu = ctx->told_since ? ctx->since_cpu : ws_process_cpu();
         ws_program_started_at(&s->pub, t, (uint64_t)(ctx->node / ctx->per_process), cpu);
     }
     return &s->pub;
@@ -184,14 +188,19 @@ ws_stream *ws_stream_open(ws_context *ctx, int id) {
 ws_stream *ws_worker_open(ws_context *ctx, int64_t since) {
     wsi_stream *s = 0;
     pthread_mutex_lock(&ctx->mu);
-    if (ctx->growing && ctx->workers < WS_NO_WORKER && !ctx->refuse && (s = wsi_new_stream(ctx, ctx->workers)) != 0) {
+    if (ctx->growing && ctx->workers < WS_NO_WORKER && !ctx->refuse &&
+        (s = wsi_new_stream(ctx, ctx->workers)) != 0) {
         ctx->workers++;
-        if (!ctx->manual) ws_program_started_at(&s->pub, since ? since : ctx->since, (uint64_t)(ctx->node / ctx->per_process), ctx->since_cpu);
-        /* Whoever reads the trace of a program that was killed needs to know the number. */
+        if (!ctx->manual)
+            ws_program_started_at(&s->pub, since ? since : ctx->since,
+                                  (uint64_t)(ctx->node / ctx->per_process), ctx->since_cpu);
+        /* If the program is killed, readers of the trace need the number of workers. */
         if (ctx->run_info && !wsi_off(ctx)) wsi_write_run(ctx, "", 0, 0);
     }
     int refused = ctx->refuse || wsi_off(ctx);
     pthread_mutex_unlock(&ctx->mu);
-    if (!s && !refused) wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost" : "ws_worker_open is for contexts with workers = -1");
+    if (!s && !refused)
+        wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost"
+                                   : "ws_worker_open is for contexts with workers = -1");
     return s ? &s->pub : &wsi_no_stream.pub;
 }

@@ -1,7 +1,8 @@
 
-/* ---- Buffers and the writer thread ---------------------------------------------------------------------- */
+/* ---- Buffers and the writer thread --------------------------------------------------------------- */
 
-static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their user */
+/* wsi_new_buffer leaves the words unset. */
+static wsi_buffer *wsi_new_buffer(size_t words) {
     wsi_buffer *b = (wsi_buffer *)malloc(sizeof *b + words * sizeof(uint64_t));
     if (b) {
         b->link = 0;
@@ -12,12 +13,12 @@ static wsi_buffer *wsi_new_buffer(size_t words) { /* which are all set by their 
     return b;
 }
 
-/* wsi_take returns an empty buffer of at least n words for an emitter, null where events are to be
- * dropped or, as ending tells, the context is ending. */
+/* wsi_take returns an empty buffer of at least n words for an emitter. It returns null if the event is to be
+ * dropped, or if the context is ending; ending tells which. */
 static wsi_buffer *wsi_take(ws_context *ctx, size_t n, int *ending) {
     wsi_buffer *b = 0;
     *ending = 0;
-    /* A list longer than a buffer gets one of its own, which is not kept. */
+    /* A list longer than a buffer gets a buffer of its own, which is freed after use. */
     if (n > ctx->words) return wsi_new_buffer(n);
     pthread_mutex_lock(&ctx->mu);
     while (!ctx->refuse) {
@@ -53,7 +54,7 @@ static void wsi_give(ws_context *ctx, wsi_buffer *b) {
     pthread_mutex_unlock(&ctx->mu);
 }
 
-/* wsi_enqueue appends to the queue; mu is held. */
+/* wsi_enqueue appends to the queue. The caller holds mu. */
 static void wsi_enqueue(ws_context *ctx, wsi_buffer *b) {
     b->link = 0;
     *ctx->queue_end = b;
@@ -68,8 +69,8 @@ static void wsi_write_buffer(ws_context *ctx, wsi_buffer *b) {
     wsi_give(ctx, b);
 }
 
-/* wsi_submit gives a full buffer to the writer thread, without waiting for it. It refuses once the
- * context is ending. */
+/* wsi_submit hands a full buffer to the writer thread without waiting for it. It returns 0 if the context is
+ * ending and the buffer was refused. */
 static int wsi_submit(ws_context *ctx, wsi_buffer *b) {
     pthread_mutex_lock(&ctx->mu);
     int refuse = ctx->refuse;
@@ -83,14 +84,14 @@ static int wsi_submit(ws_context *ctx, wsi_buffer *b) {
     return !refuse;
 }
 
-static wsi_buffer *wsi_dequeue(ws_context *ctx) { /* mu is held */
+static wsi_buffer *wsi_dequeue(ws_context *ctx) { /* the caller holds mu */
     wsi_buffer *b = ctx->queue;
     if (b && !(ctx->queue = b->link)) ctx->queue_end = &ctx->queue;
     return b;
 }
 
-/* wsi_walk returns the number of words of whole records in a buffer to which its owner may be
- * appending. It begins at word i, where a record does. */
+/* wsi_walk returns the end, in words, of the last whole record in a buffer whose owner may still be
+ * appending. i is where a record begins. */
 static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap) {
     while (i < cap) {
         uint64_t head = __atomic_load_n(&w[i], __ATOMIC_ACQUIRE);
@@ -101,16 +102,16 @@ static size_t wsi_walk(ws_context *ctx, const uint64_t *w, size_t i, size_t cap)
     return i;
 }
 
-/* wsi_write_begun writes what a stream has recorded into the buffer that it is still using. Only the writer
- * thread does so: buffers that are handed over meanwhile stay in the queue. Once the context is ending
- * wsi_finish takes the rest of the buffer. */
+/* wsi_write_begun writes the records so far in the buffer that a stream is still using. Only the writer
+ * thread calls it: buffers handed over meanwhile wait in the queue. Once the context is ending, wsi_finish
+ * writes the rest of the buffer instead. */
 static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
     size_t from = 0, n = 0;
     pthread_mutex_lock(&s->mu);
     pthread_mutex_lock(&ctx->mu);
     wsi_buffer *b = ctx->refuse ? 0 : s->buffer;
     for (wsi_buffer *q = ctx->queue; q && b; q = q->link)
-        if (q->stream == s) b = 0; /* which come first */
+        if (q->stream == s) b = 0; /* queued buffers come first */
     pthread_mutex_unlock(&ctx->mu);
     if (b) {
         from = b->written;
@@ -123,14 +124,15 @@ static void wsi_write_begun(ws_context *ctx, wsi_stream *s) {
     pthread_mutex_unlock(&ctx->io);
 }
 
-/* wsi_wait waits for the writer's work, at most until then, a time of ws_now. ctx->mu is held. */
+/* wsi_wait waits for work for the writer, at most until then, a time from ws_now. The caller holds
+ * ctx->mu. */
 static void wsi_wait(ws_context *ctx, int64_t then) {
     struct timespec t;
     if (!ctx->flush) {
         pthread_cond_wait(&ctx->cond, &ctx->mu);
         return;
     }
-    clock_gettime(CLOCK_REALTIME, &t); /* the one of condition variables */
+    clock_gettime(CLOCK_REALTIME, &t); /* the clock of condition variables */
     int64_t left = then - ws_now(), ns = t.tv_nsec + (left > 0 ? left : 0);
     t.tv_sec += (time_t)(ns / 1000000000);
     t.tv_nsec = (long)(ns % 1000000000);
@@ -160,7 +162,7 @@ static void *wsi_writer(void *arg) {
     }
 }
 
-/* wsi_start_writer starts the writer thread, to which no signals of the program are delivered. */
+/* wsi_start_writer starts the writer thread, with all signals blocked. Returns an errno. */
 static int wsi_start_writer(ws_context *ctx) {
     sigset_t all, old;
     sigfillset(&all);

@@ -6,10 +6,10 @@ namespace detail {
 
 inline void say(const std::string &line) {
     const std::string s = "whyslow: " + line + "\n";
-    std::fwrite(s.data(), 1, s.size(), stderr); // in one piece, whoever else writes
+    std::fwrite(s.data(), 1, s.size(), stderr); // in one piece, even if others write
 }
 
-// Match of a pattern with * and ?.
+// match tells whether a text matches a pattern with * and ?.
 static bool matches(const char *pattern, const char *text) {
     const char *star = nullptr, *from = nullptr;
     while (*text) {
@@ -22,22 +22,25 @@ static bool matches(const char *pattern, const char *text) {
     return !*pattern;
 }
 
-// event_key gives "Namespace::onName" for this and for "Namespace.onName"; "" for what is neither.
+// event_key returns "Namespace::onName" for this and for "Namespace.onName", and "" for anything else.
 static std::string event_key(const std::string &s) {
     const std::size_t colons = s.find("::"), point = s.find('.');
     const std::size_t at = colons != std::string::npos ? colons : point;
     if (at == std::string::npos) return "";
     const std::string space = s.substr(0, at), name = s.substr(at + (at == colons ? 2 : 1));
-    return space.empty() || name.empty() || name.find_first_of(".:") != std::string::npos ? "" : space + "::" + name;
+    return space.empty() || name.empty() || name.find_first_of(".:") != std::string::npos
+               ? ""
+               : space + "::" + name;
 }
 
-// main_name of an event that has two.
+// main_name returns the main name of an event that has two.
 static std::string main_name(const std::string &key) {
     if (key == "DFEvents::onCreateSize") return "DFEvents::onCreate";
     return key == "DFEvents::onDestroySize" ? "DFEvents::onDestroy" : key;
 }
 
-static std::size_t distance(const std::string &a, const std::string &b) { // letters to change, add or leave out
+// distance returns how many letters must be changed, added or removed to turn a into b.
+static std::size_t distance(const std::string &a, const std::string &b) {
     std::vector<std::size_t> row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
     for (std::size_t i = 1; i <= a.size(); i++) {
@@ -52,7 +55,7 @@ static std::size_t distance(const std::string &a, const std::string &b) { // let
     return row[b.size()];
 }
 
-// suggestion gives ` (did you mean "x"?)` where one of the words is like s.
+// suggestion returns ` (did you mean "x"?)` if one of the words is similar to s, otherwise "".
 static std::string suggestion(const std::string &s, const std::vector<std::string> &words) {
     std::string best;
     std::size_t least = s.size() / 3 + 1;
@@ -64,25 +67,30 @@ static std::string suggestion(const std::string &s, const std::vector<std::strin
 }
 
 static const std::vector<std::string> &standard_events() {
-    static const std::vector<std::string> keys = {WHYSLOW_STANDARD_EVENTS, "DFEvents::onCreateSize", "DFEvents::onDestroySize"};
+    static const std::vector<std::string> keys = {WHYSLOW_STANDARD_EVENTS, "DFEvents::onCreateSize",
+                                                  "DFEvents::onDestroySize"};
     return keys;
 }
 
-static bool has(const std::vector<std::string> &list, const std::string &s) { return std::find(list.begin(), list.end(), s) != list.end(); }
+static bool has(const std::vector<std::string> &list, const std::string &s) {
+    return std::find(list.begin(), list.end(), s) != list.end();
+}
 
 static bool standard_space(const std::string &space) {
     return space == "CFEvents" || space == "DFEvents" || space == "GlobalEvents" || space == "SyncEvents";
 }
 
-// ConfigFile reads a file and warns of what is wrong in it, with its place.
+// ConfigFile reads a file and prints a warning, with its place, for everything wrong in it.
 class ConfigFile {
   public:
     std::string path;
     Json root;
 
-    void warn(const Json &at, const std::string &what) const { say(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what); }
+    void warn(const Json &at, const std::string &what) const {
+        say(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what);
+    }
 
-    // read returns false, after a message, if there is no such file or it is no JSON object.
+    // read returns false, after a message, if there is no such file or it is not a JSON object.
     bool read() {
         std::ifstream in(path.c_str(), std::ios::binary);
         if (!in) {
@@ -96,13 +104,14 @@ class ConfigFile {
             return false;
         }
         if (root.type != Json::Object) {
-            warn(root, std::string("the file must hold an object, not ") + root.called() + "; nothing is profiled");
+            warn(root,
+                 std::string("the file must hold an object, not ") + root.called() + "; nothing is profiled");
             return false;
         }
         return true;
     }
 
-    // is tells whether a value has the type that it must have, else warns.
+    // is tells whether a value has the required type, and otherwise prints a warning.
     bool is(const Json &v, Json::Type type, const std::string &key) const {
         if (v.type == type) return true;
         Json wanted;
@@ -115,7 +124,7 @@ class ConfigFile {
     }
 };
 
-// Config is what both files say. Without a file of events all are on.
+// Config is the content of both files. Without a file of events, all events are on.
 class Config {
   public:
     struct Module {
@@ -126,7 +135,7 @@ class Config {
     };
     std::map<std::string, Module> modules;
     bool global = true; // globalSettings.enabled
-    std::string dir; // of modules_settings.json, to look for libraries
+    std::string dir; // the folder of modules_settings.json, searched for libraries
     bool ok = true;
 
     bool active(const std::string &key) const {
@@ -137,7 +146,8 @@ class Config {
         return g == grouped_.end() || g->second;
     }
 
-    // on tells whether a module runs; unasked ones, which the program itself added, also if it is not listed.
+    // on tells whether a module runs. Unasked modules, which the program itself added, also run if the file
+    // does not list them.
     bool on(const std::string &name, bool unasked) const {
         std::map<std::string, Module>::const_iterator i = modules.find(name);
         if (i == modules.end()) return unasked;
@@ -152,10 +162,12 @@ class Config {
         const std::vector<std::string> known = {"eventsSettings", "groups", "$schema"};
         for (std::size_t i = 0; i < f.root.items.size(); i++) {
             if (!has(known, f.root.keys[i])) f.unknown(f.root.key_places[i], known);
-            if (f.root.keys[i] == known[0] && f.is(f.root.items[i], Json::Object, known[0])) event_settings(f, f.root.items[i]);
+            if (f.root.keys[i] == known[0] && f.is(f.root.items[i], Json::Object, known[0]))
+                event_settings(f, f.root.items[i]);
         }
         for (std::size_t i = 0; i < f.root.items.size(); i++)
-            if (f.root.keys[i] == known[1] && f.is(f.root.items[i], Json::Object, known[1])) groups(f, f.root.items[i]);
+            if (f.root.keys[i] == known[1] && f.is(f.root.items[i], Json::Object, known[1]))
+                groups(f, f.root.items[i]);
     }
 
     void read_modules(const std::string &path) {
@@ -165,30 +177,36 @@ class Config {
         const std::size_t slash = path.rfind('/');
         dir = slash == std::string::npos ? "." : path.substr(0, slash + 1);
         for (std::size_t i = 0; i < f.root.items.size(); i++)
-            if (f.root.keys[i] == "globalSettings" && f.is(f.root.items[i], Json::Object, "globalSettings")) flag(f, f.root.items[i], {"enabled"}, &global);
+            if (f.root.keys[i] == "globalSettings" && f.is(f.root.items[i], Json::Object, "globalSettings"))
+                flag(f, f.root.items[i], {"enabled"}, &global);
         for (std::size_t i = 0; i < f.root.items.size(); i++)
-            if (f.root.keys[i] != "globalSettings" && f.root.keys[i] != "$schema" && f.is(f.root.items[i], Json::Object, f.root.keys[i])) module(f, i);
+            if (f.root.keys[i] != "globalSettings" && f.root.keys[i] != "$schema" &&
+                f.is(f.root.items[i], Json::Object, f.root.keys[i]))
+                module(f, i);
     }
 
-    // module_name leaves out "lib" in front and knows the other spelling of one.
+    // module_name drops a leading "lib" and maps the second spelling of one module to the first.
     static std::string module_name(const std::string &s) {
         const std::string name = s.compare(0, 3, "lib") == 0 && s.size() > 3 ? s.substr(3) : s;
         return name == "prefetto_module" ? "perfetto_module" : name;
     }
 
   private:
-    // flag reads "enabled" of an object that may have these keys.
-    static void flag(const ConfigFile &f, const Json &object, const std::vector<std::string> &known, bool *value) {
+    // flag reads "enabled" of an object whose allowed keys are known.
+    static void flag(const ConfigFile &f, const Json &object, const std::vector<std::string> &known,
+                     bool *value) {
         for (std::size_t i = 0; i < object.items.size(); i++) {
             if (!has(known, object.keys[i])) f.unknown(object.key_places[i], known);
-            if (object.keys[i] == "enabled" && f.is(object.items[i], Json::Bool, "enabled")) *value = object.items[i].flag;
+            if (object.keys[i] == "enabled" && f.is(object.items[i], Json::Bool, "enabled"))
+                *value = object.items[i].flag;
         }
     }
 
     void event_settings(const ConfigFile &f, const Json &spaces) {
         for (std::size_t i = 0; i < spaces.items.size(); i++) {
             if (!f.is(spaces.items[i], Json::Object, spaces.keys[i])) continue;
-            for (std::size_t k = 0; k < spaces.items[i].items.size(); k++) event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
+            for (std::size_t k = 0; k < spaces.items[i].items.size(); k++)
+                event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
         }
     }
 
@@ -201,20 +219,23 @@ class Config {
             static const std::vector<std::string> known = {"enabled", "rule", "args", "functions"};
             for (std::size_t i = 0; i < v.items.size(); i++) {
                 if (!has(known, v.keys[i])) f.unknown(v.key_places[i], known);
-                if (v.keys[i] == "enabled" && f.is(v.items[i], Json::Bool, "enabled")) enabled = v.items[i].flag;
+                if (v.keys[i] == "enabled" && f.is(v.items[i], Json::Bool, "enabled"))
+                    enabled = v.items[i].flag;
                 rule = rule || v.keys[i] == "rule";
             }
         } else {
-            f.warn(v, "event \"" + key + "\" must be true, false or an object, not " + std::string(v.called()) + "; skipped");
+            f.warn(v, "event \"" + key + "\" must be true, false or an object, not " +
+                          std::string(v.called()) + "; skipped");
             return;
         }
         if (!check(f, name, key, rule)) return;
         if (enabled) on_.insert(std::make_pair(main_name(key), true));
     }
 
-    // check warns of an event that nobody emits.
+    // check warns about an event that nobody emits.
     bool check(const ConfigFile &f, const Json &place, const std::string &key, bool rule) {
-        if (!standard_space(key.substr(0, key.find("::"))) || has(standard_events(), key) || rule) return known_.insert(std::make_pair(key, true)), true;
+        if (!standard_space(key.substr(0, key.find("::"))) || has(standard_events(), key) || rule)
+            return known_.insert(std::make_pair(key, true)), true;
         if (known_.count(key)) return true;
         f.warn(place, "there is no event " + key + suggestion(key, standard_events()) + "; skipped");
         return false;
@@ -236,7 +257,8 @@ class Config {
                 for (const Json &e : g.items[k].items) {
                     if (!f.is(e, Json::String, "event of a group")) continue;
                     const std::string key = event_key(e.string);
-                    if (key.empty()) f.warn(e, "\"" + e.string + "\" is no event: write Namespace::onName; skipped");
+                    if (key.empty())
+                        f.warn(e, "\"" + e.string + "\" is no event: write Namespace::onName; skipped");
                     else if (check(f, e, key, false)) grouped_[main_name(key)] |= enabled;
                 }
             }
@@ -245,12 +267,14 @@ class Config {
 
     void module(const ConfigFile &f, std::size_t at) {
         const std::string name = module_name(f.root.keys[at]);
-        if (modules.count(name)) return f.warn(f.root.key_places[at], "module \"" + name + "\" has settings already; skipped");
+        if (modules.count(name))
+            return f.warn(f.root.key_places[at], "module \"" + name + "\" has settings already; skipped");
         const Json &v = f.root.items[at];
         Module m;
         m.settings.name = name;
         m.settings.warn = [](const std::string &text) { say(text); };
-        static const std::vector<std::string> known = {"enabled", "overrideEnabled", "priority", "params", "library"};
+        static const std::vector<std::string> known = {"enabled", "overrideEnabled", "priority", "params",
+                                                       "library"};
         for (std::size_t i = 0; i < v.items.size(); i++) {
             const std::string &key = v.keys[i];
             const Json &x = v.items[i];
@@ -260,7 +284,8 @@ class Config {
             if (key == "library" && f.is(x, Json::String, key)) m.library = x.string;
             if (key == "params" && f.is(x, Json::Object, key)) params(f, x, &m.settings.params);
             if (key == "priority" && f.is(x, Json::Number, key)) {
-                if (x.number == static_cast<int>(std::max(-1e9, std::min(1e9, x.number)))) m.settings.priority = static_cast<int>(x.number);
+                if (x.number == static_cast<int>(std::max(-1e9, std::min(1e9, x.number))))
+                    m.settings.priority = static_cast<int>(x.number);
                 else f.warn(x, "\"priority\" must be a whole number; skipped");
             }
         }
@@ -284,17 +309,19 @@ class Config {
                 ok = x.type == Json::String;
             }
             if (ok) (*out)[v.keys[i]] = p;
-            else f.warn(x, "parameter \"" + v.keys[i] + "\" must be a string, a number, true, false or a list of strings; skipped");
+            else
+                f.warn(x, "parameter \"" + v.keys[i] +
+                              "\" must be a string, a number, true, false or a list of strings; skipped");
         }
     }
 
     bool limited_ = false;              // there is a file of events
     std::map<std::string, bool> on_;      // enabled events
-    std::map<std::string, bool> grouped_; // events in groups: whether one of the groups is enabled
-    std::map<std::string, bool> known_;   // events that have been named and can exist
+    std::map<std::string, bool> grouped_; // events in groups: whether any of their groups is enabled
+    std::map<std::string, bool> known_;   // events that have been named and may exist
 };
 
-// find_config returns the path of a configuration file, "" if there is none.
+// find_config returns the path of a configuration file, or "" if there is none.
 static std::string find_config(const char *variable, const std::string &given, const char *name) {
     const char *env = std::getenv(variable);
     if (env && *env) return env;

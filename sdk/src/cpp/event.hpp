@@ -6,14 +6,14 @@ namespace whyslow {
 class Event;
 class IEventModule;
 
-// ThreadState is what is kept of a thread that has emitted an event. index is below that of any other living
-// thread that has one, or its own: indices of ended threads are given to new ones.
+// ThreadState is kept for each thread that has emitted an event. No two living threads have the same index;
+// threads that have ended leave theirs to new ones.
 struct ThreadState {
     std::size_t index;
     std::atomic<std::uint64_t> generation; // how many threads had the index before
-    std::atomic<int> depth; // emissions the thread is in: more than one when handlers emit
+    std::atomic<int> depth; // nested emissions that the thread is in: handlers may emit
     std::atomic<bool> ended;
-    ThreadState *next; // all there are
+    ThreadState *next; // in the list of all
 };
 
 namespace detail {
@@ -21,25 +21,25 @@ namespace detail {
 // CallSite is one EMIT_EVENT in the source. It must be constant-initialised.
 struct CallSite {
     static constexpr std::uintptr_t unknown = 1;
-    std::atomic<std::uintptr_t> event; // 0: nobody wants it; unknown; else an Event *
+    std::atomic<std::uintptr_t> event; // 0: nobody wants it; 1: unknown; else an Event *
     const char *space, *name, *file;
     int line;
     std::atomic<bool> bad; // the types were wrong: off for good
     std::atomic<const void *> checked; // the list of handlers for which the types are known to be right
-    CallSite *next;                    // of the event's sites
+    CallSite *next;                    // in the event's list of sites
 
     constexpr CallSite(const char *s, const char *n, const char *f, int l)
         : event(1), space(s), name(n), file(f), line(l), bad(false), checked(nullptr), next(nullptr) {}
     bool on() const { return event.load(std::memory_order_acquire) != 0; }
 };
 
-// Handler is a function connected to an event, or with ConnectMatching to several.
+// Handler is a function connected to an event, or through connect_matching to several.
 struct Handler {
     IEventModule *owner; // may be null
     std::string owner_name;
     int priority;
-    std::uint64_t order; // among those of equal priority
-    const Signature *types; // null: a generic handler, which takes any
+    std::uint64_t order; // among handlers of equal priority
+    const Signature *types; // null: a generic handler, which takes any types
     std::atomic<bool> dead; // it threw an exception, or its module has finished
 
     explicit Handler(const Signature *t) : owner(nullptr), priority(100), order(0), types(t), dead(false) {}
@@ -60,23 +60,26 @@ template <class F, class... C> struct TypedFunction final : TypedHandler<C...> {
 
 struct GenericHandler : Handler {
     std::function<void(const Event &, const Value *, std::size_t)> f;
-    explicit GenericHandler(std::function<void(const Event &, const Value *, std::size_t)> g) : Handler(nullptr), f(std::move(g)) {}
+    explicit GenericHandler(std::function<void(const Event &, const Value *, std::size_t)> g)
+        : Handler(nullptr), f(std::move(g)) {}
 };
 
-// HandlerList never changes once it can be seen.
+// HandlerList never changes once it is visible to emitters.
 struct HandlerList {
     std::vector<Handler *> handlers; // in the order of calls
     const Signature *types;          // of the event, null: not fixed yet
-    bool generic;                    // there is a handler that wants Values
+    bool generic;                    // some handler takes Values
 };
 
 } // namespace detail
 
-// Event is the object behind Namespace::onName. There is one for each name; it lives to the end of the
-// process.
+// Event is the object behind Namespace::onName. There is one for each name, and it lives until the program
+// ends.
 class Event {
   public:
-    Event(const std::string &space, const std::string &name) : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr), enabled(false) {}
+    Event(const std::string &space, const std::string &name)
+        : space_(space), name_(name), key_(space + "::" + name), list(nullptr), sites(nullptr),
+          enabled(false) {}
     Event(const Event &) = delete;
     const std::string &space() const { return space_; } // "CFEvents"
     const std::string &name() const { return name_; }   // "onCreated"
@@ -91,7 +94,7 @@ class Event {
     bool enabled;                                  // by the configuration
 };
 
-// EventsManager has all events. Its functions may be called from any thread; handlers may call them, too.
+// EventsManager holds all events. Any thread may call its functions, and so may handlers.
 class EventsManager {
   public:
     // instance returns the program's manager.
@@ -99,21 +102,24 @@ class EventsManager {
 
     // active tells whether the configuration lets an event through.
     virtual bool active(const std::string &space, const std::string &name) = 0;
-    // connect connects a handler that takes any types; the Values are valid during the call.
-    // It has the priority of the module whose registerEvents calls it, else 100.
-    void connect(const std::string &space, const std::string &name, std::function<void(const Event &, const Value *, std::size_t)> f) {
+    // connect connects a handler that takes any types. The Values are valid during the call. The handler has
+    // the priority of the module whose registerEvents calls connect, or 100 outside of registerEvents.
+    void connect(const std::string &space, const std::string &name,
+                 std::function<void(const Event &, const Value *, std::size_t)> f) {
         add(space, name, new detail::GenericHandler(std::move(f)));
     }
-    // connect_matching does it for all events whose name "Namespace::onName" matches one of the patterns (*
-    // and ?), also for those that are first met later.
-    virtual void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
-    // strict makes emissions with wrong types throw EventTypeError instead of reporting it once.
+    // connect_matching does the same for all events whose name "Namespace::onName" matches one of the
+    // patterns (* and ?), including events that are first met later.
+    virtual void connect_matching(const std::vector<std::string> &patterns,
+                                  std::function<void(const Event &, const Value *, std::size_t)> f) = 0;
+    // strict makes emissions with wrong types throw EventTypeError. By default they are reported once.
     virtual void strict(bool on) = 0;
 
-    // What the macros need.
-    virtual void add(const std::string &space, const std::string &name, detail::Handler *h) = 0; // owns h; throws EventTypeError
-    virtual Event *resolve(detail::CallSite &site) = 0;                                           // null: off
-    virtual ThreadState *thread() = 0;                                                            // null: too many threads
+    // For the macros.
+    // add takes over h and throws EventTypeError.
+    virtual void add(const std::string &space, const std::string &name, detail::Handler *h) = 0;
+    virtual Event *resolve(detail::CallSite &site) = 0; // null: off
+    virtual ThreadState *thread() = 0;                  // null: too many threads
     virtual void wrong_types(detail::CallSite &site, Event &e, const detail::Signature &is) = 0;
     virtual void failed(Event &e, detail::Handler &h, const char *what) = 0;
     virtual void too_deep(detail::CallSite &site) = 0;
@@ -126,7 +132,7 @@ class ModulesManager;
 
 namespace detail {
 
-// Core is the way from any binary to the one implementation. version must be the same in all binaries.
+// Core leads from any binary to the one implementation. version must be the same in all binaries.
 struct Core {
     static const int version = 1;
     EventsManager *events;
@@ -136,12 +142,13 @@ struct Core {
 } // namespace detail
 } // namespace whyslow
 
-// In a shared library, which may be a module loaded by a program that does not export its
-// symbols, the reference is weak: there the module's entry point sets the pointer.
+// In a shared library the reference is weak: the library may be a module loaded by a program that does not
+// export its symbols. There the module's entry point sets the pointer.
 #if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
 extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *whyslow_core(void);
 #else
-extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void); // missing: see WHYSLOW_IMPLEMENTATION above
+// If the linker misses this function: one source file must define WHYSLOW_IMPLEMENTATION, see the top.
+extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void);
 #endif
 
 namespace whyslow {
@@ -162,7 +169,8 @@ inline Core *core() {
         c = whyslow_core();
         core_slot().store(c, std::memory_order_release);
     }
-    if (!c) throw std::logic_error("whyslow.hpp: no source file of the program defines WHYSLOW_IMPLEMENTATION");
+    if (!c)
+        throw std::logic_error("whyslow.hpp: no source file of the program defines WHYSLOW_IMPLEMENTATION");
     return c;
 }
 #if defined(__GNUC__) && !defined(__clang__)
@@ -179,7 +187,7 @@ inline ThreadState *thread_state() {
     return state;
 }
 
-// Inside marks a thread as being in an emission, so that modules are not destroyed under it.
+// Inside marks a thread as being in an emission, so that no module is destroyed while its handler runs.
 struct Inside {
     ThreadState *state;
     int depth;
@@ -191,7 +199,7 @@ struct Inside {
     Inside(const Inside &) = delete;
 };
 
-// deliver calls the handlers of an event, each on its own: who throws is disconnected.
+// deliver calls the handlers of an event. A handler that throws is disconnected; the others still run.
 template <class... C> void deliver(Event &e, const HandlerList &list, const C &...args) {
     Value values[sizeof...(C) + 1];
     if (list.generic) {
@@ -216,7 +224,7 @@ template <class... C> void deliver(Event &e, const HandlerList &list, const C &.
     }
 }
 
-// wanted is asked where on() is true: it meets the event at the first time.
+// wanted is called when on() is true. At the first emission it looks the event up.
 inline bool wanted(CallSite &site) {
     return site.event.load(std::memory_order_acquire) != CallSite::unknown || core()->events->resolve(site);
 }
@@ -224,7 +232,7 @@ inline bool wanted(CallSite &site) {
 template <class... T> __attribute__((noinline)) void send_event(CallSite &site, const T &...args) {
     EventsManager *manager = core()->events;
     Event *e = reinterpret_cast<Event *>(site.event.load(std::memory_order_acquire));
-    if (!e) return; // it is off by now
+    if (!e) return; // it was switched off meanwhile
     ThreadState *thread = thread_state();
     if (!thread) return;
     Inside inside(thread);
@@ -239,18 +247,22 @@ template <class... T> __attribute__((noinline)) void send_event(CallSite &site, 
     deliver<typename Canonical<T>::type...>(*e, *list, Carry<T>(args).get()...);
 }
 
-// connect finds out what types a handler takes.
+// connect finds out the types that a handler takes.
 template <class F> struct CallOperator : CallOperator<decltype(&F::operator())> {};
 template <class R, class... A> struct CallOperator<R(A...)> {
-    template <class F> static Handler *make(F f) { return new TypedFunction<F, typename Canonical<A>::type...>(std::move(f)); }
+    template <class F> static Handler *make(F f) {
+        return new TypedFunction<F, typename Canonical<A>::type...>(std::move(f));
+    }
 };
 template <class R, class... A> struct CallOperator<R (*)(A...)> : CallOperator<R(A...)> {};
 template <class R, class T, class... A> struct CallOperator<R (T::*)(A...)> : CallOperator<R(A...)> {};
 template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const> : CallOperator<R(A...)> {};
 #if defined(__cpp_noexcept_function_type)
 template <class R, class... A> struct CallOperator<R (*)(A...) noexcept> : CallOperator<R(A...)> {};
-template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) noexcept> : CallOperator<R(A...)> {};
-template <class R, class T, class... A> struct CallOperator<R (T::*)(A...) const noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A>
+struct CallOperator<R (T::*)(A...) noexcept> : CallOperator<R(A...)> {};
+template <class R, class T, class... A>
+struct CallOperator<R (T::*)(A...) const noexcept> : CallOperator<R(A...)> {};
 #endif
 
 template <class F> void connect(const char *space, const char *name, F &&f) {
@@ -264,23 +276,27 @@ inline EventsManager *EventsManager::instance() { return detail::core()->events;
 
 } // namespace whyslow
 
-// EMIT_EVENT(Namespace, onName, arguments...) tells the handlers of an event that it happens. Up to 16 arguments;
-// they are evaluated only when somebody wants the event. Wrong types are reported once for each
-// place; the event is then not emitted from there.
-#define EMIT_EVENT(...) \
-    WHYSLOW_PICK(__VA_ARGS__, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
-                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, \
-                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
+// EMIT_EVENT(Namespace, onName, arguments...) calls the handlers of an event. It takes up to 16 arguments,
+// and evaluates them only if somebody wants the event. Wrong types are reported once per place, and the event
+// is then no longer emitted there.
+#define EMIT_EVENT(...)                                                                                      \
+    WHYSLOW_PICK(__VA_ARGS__, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N,                \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N,             \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_N,             \
+                 WHYSLOW_EMIT_N, WHYSLOW_EMIT_N, WHYSLOW_EMIT_0, ~)(__VA_ARGS__)
 
-// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a lambda (not one with auto parameters), a
-// function or a function object. It throws whyslow::EventTypeError if the event has handlers of other types.
-// Handlers are called by the thread that emits, several at once where several emit.
+// CONNECT_EVENT(Namespace, onName, handler) connects a handler: a function, a function object, or a lambda
+// without auto parameters. It throws whyslow::EventTypeError if the event has handlers of other types.
+// Handlers run in the thread that emits, so several may run at once.
 #define CONNECT_EVENT(Namespace, onName, ...) ::whyslow::detail::connect(#Namespace, #onName, __VA_ARGS__)
 
-// A strictly conforming way to tell no arguments from some.
-#define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, ...) macro
-#define WHYSLOW_EMIT_0(Namespace, onName) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
-#define WHYSLOW_EMIT_N(Namespace, onName, ...) WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
+// A strictly conforming way to tell an emission without arguments from one with some.
+#define WHYSLOW_PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, macro, \
+                     ...) macro
+#define WHYSLOW_EMIT_0(Namespace, onName) \
+    WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site))
+#define WHYSLOW_EMIT_N(Namespace, onName, ...) \
+    WHYSLOW_EMIT(#Namespace, #onName, ::whyslow::detail::send_event(whyslow_site, __VA_ARGS__))
 #define WHYSLOW_EMIT(space, name, call)                                                              \
     do {                                                                                             \
         static ::whyslow::detail::CallSite whyslow_site(space, name, __FILE__, __LINE__);            \

@@ -1,5 +1,5 @@
 
-// ---- Events and modules of the program ---------------------------------------------------------------------
+// ---- Events and modules of the program -----------------------------------------------------------
 //
 // One recursive lock guards all lists: modules connect, add modules and emit while they are being started
 // under it. It is not held while handlers or finish run.
@@ -21,14 +21,14 @@ struct Running {
     std::unique_ptr<IEventModule> module;
     bool unasked; // added by the program
     enum { Waiting, On } state;
-    uint64_t started; // the how many-th start
+    uint64_t started; // its place in the order of starts
 };
 
 class Host final : public EventsManager, public ModulesManager {
   public:
     Core core;
     int exit_status = 0;
-    bool all_quiet = true; // no thread was left in a handler at the end
+    bool all_quiet = true; // no thread was still in a handler at the end
 
     Host() {
         core.events = this, core.modules = this;
@@ -58,12 +58,14 @@ class Host final : public EventsManager, public ModulesManager {
         const HandlerList *old = e.list.load();
         fill(*h);
         if (old && old->types && h->types && !old->types->same(*h->types))
-            throw EventTypeError("event " + e.key() + ": " + h->owner_name + " connects a handler of " + h->types->describe() + ", but the event has been " +
-                                 old->types->describe() + " since " + first_typed(*old) + " connected one");
+            throw EventTypeError("event " + e.key() + ": " + h->owner_name + " connects a handler of " +
+                                 h->types->describe() + ", but the event has been " + old->types->describe() +
+                                 " since " + first_typed(*old) + " connected one");
         insert(e, h.release());
     }
 
-    void connect_matching(const std::vector<std::string> &patterns, std::function<void(const Event &, const Value *, std::size_t)> f) override {
+    void connect_matching(const std::vector<std::string> &patterns,
+                          std::function<void(const Event &, const Value *, std::size_t)> f) override {
         Guard guard(lock_);
         if (state_ == New) start("", "");
         Matcher m = {patterns, std::move(f), registering_};
@@ -93,8 +95,9 @@ class Host final : public EventsManager, public ModulesManager {
     void wrong_types(CallSite &site, Event &e, const Signature &is) override {
         Guard guard(lock_);
         const HandlerList *list = e.list.load();
-        const std::string what = std::string(site.file) + ":" + std::to_string(site.line) + ": event " + e.key() + " is emitted with " + is.describe() +
-                                 ", but its handlers take " + (list && list->types ? list->types->describe() : "others");
+        const std::string what = std::string(site.file) + ":" + std::to_string(site.line) + ": event " +
+                                 e.key() + " is emitted with " + is.describe() + ", but its handlers take " +
+                                 (list && list->types ? list->types->describe() : "others");
         if (strict_) throw EventTypeError(what);
         if (site.bad.exchange(true)) return;
         site.event.store(0, std::memory_order_release);
@@ -103,13 +106,16 @@ class Host final : public EventsManager, public ModulesManager {
 
     void failed(Event &e, Handler &h, const char *what) override {
         if (h.dead.exchange(true)) return;
-        say("event " + e.key() + ": a handler of " + h.owner_name + " failed: " + what + "; it is disconnected");
+        say("event " + e.key() + ": a handler of " + h.owner_name + " failed: " + what +
+            "; it is disconnected");
         Guard guard(lock_);
         remove(e, [&h](const Handler *x) { return x == &h; });
     }
 
     void too_deep(CallSite &site) override {
-        if (!site.bad.exchange(true)) say(std::string(site.file) + ":" + std::to_string(site.line) + ": event " + site.space + "::" + site.name + " causes itself through its handlers; nothing is emitted from here");
+        if (!site.bad.exchange(true))
+            say(std::string(site.file) + ":" + std::to_string(site.line) + ": event " + site.space +
+                "::" + site.name + " causes itself through its handlers; nothing is emitted from here");
         site.event.store(0, std::memory_order_release);
     }
 
@@ -127,7 +133,10 @@ class Host final : public EventsManager, public ModulesManager {
         Guard guard(lock_);
         const std::string n = Config::module_name(name);
         if (state_ >= Ending || find(n) || !module) {
-            say("module \"" + n + "\" is not added: " + (!module ? "there is none" : find(n) ? "there is one of this name" : "the program has ended"));
+            say("module \"" + n + "\" is not added: " +
+                (!module   ? "there is none"
+                 : find(n) ? "there is one of this name"
+                           : "the program has ended"));
             return false;
         }
         modules_.push_back(Running{n, std::move(module), true, Running::Waiting, 0});
@@ -156,9 +165,9 @@ class Host final : public EventsManager, public ModulesManager {
         return out;
     }
 
-    // start reads the configuration and starts the modules, once.
+    // start reads the configuration and starts the modules, at the first call only.
     bool start(const std::string &events, const std::string &settings);
-    // end finishes them.
+    // end finishes the modules.
     void end();
 
     void fork(int side) { // 0 before, 1 in the parent, 2 in the child, which is not profiled
@@ -170,7 +179,7 @@ class Host final : public EventsManager, public ModulesManager {
         for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
     }
 
-    struct Ender { // tells when a thread ends
+    struct Ender { // notices when its thread ends
         ThreadState *state = nullptr;
         ~Ender() {
             if (!state) return;
@@ -194,7 +203,9 @@ class Host final : public EventsManager, public ModulesManager {
 
     std::uintptr_t wanted(const Event &e) const {
         const HandlerList *list = e.list.load();
-        return e.enabled && list && !list->handlers.empty() && state_ != Ended ? reinterpret_cast<std::uintptr_t>(&e) : 0;
+        return e.enabled && list && !list->handlers.empty() && state_ != Ended
+                   ? reinterpret_cast<std::uintptr_t>(&e)
+                   : 0;
     }
 
     void update(Event &e) {
@@ -266,8 +277,10 @@ class Host final : public EventsManager, public ModulesManager {
 
     void disconnect(const IEventModule *owner) {
         for (std::size_t i = matchers_.size(); i > 0; i--)
-            if (matchers_[i - 1].owner == owner) matchers_.erase(matchers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) remove(*e.second, [owner](const Handler *h) { return h->owner == owner; });
+            if (matchers_[i - 1].owner == owner)
+                matchers_.erase(matchers_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+        for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_)
+            remove(*e.second, [owner](const Handler *h) { return h->owner == owner; });
     }
 
     Running *find(const std::string &name) {
@@ -281,7 +294,8 @@ class Host final : public EventsManager, public ModulesManager {
     static void unasked(const IEventModule &m);
     void drop(const std::string &name, const std::string &why);
     bool requirements(const Running &r, bool *ready);
-    std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library, std::string *error);
+    std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library,
+                                       std::string *error);
     bool quiet();
 
     std::recursive_mutex lock_;
@@ -290,7 +304,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::atomic<bool> strict_{false};
     Config config_;
     std::map<std::string, std::unique_ptr<Event>> events_;
-    std::vector<std::unique_ptr<HandlerList>> lists_; // all there ever were
+    std::vector<std::unique_ptr<HandlerList>> lists_; // all there have ever been
     std::vector<std::unique_ptr<Handler>> handlers_;  // likewise
     std::vector<Matcher> matchers_;
     std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
@@ -303,7 +317,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::size_t thread_count_ = 0;
 };
 
-// The one Host lives until the process is gone, since threads may emit that long.
+// The one Host is never destroyed: threads may emit until the process is gone.
 static Host &host() {
     static Host *h = new Host;
     return *h;

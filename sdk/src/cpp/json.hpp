@@ -14,20 +14,21 @@ struct Json {
     bool flag = false;
     double number = 0;
     std::string string;
-    std::vector<Json> items;       // of a List; values of an Object
-    std::vector<std::string> keys; // of an Object, in their order, perhaps twice the same
-    std::vector<Json> key_places;  // where they are
+    std::vector<Json> items;       // elements of a List, values of an Object
+    std::vector<std::string> keys; // of an Object, in their order; may repeat
+    std::vector<Json> key_places;  // where the keys are
     int line = 1, column = 1;
 
     const char *called() const {
-        static const char *const names[] = {"null", "true or false", "a number", "a string", "a list", "an object"};
+        static const char *const names[] = {"null", "true or false", "a number", "a string", "a list",
+                                            "an object"};
         return names[type];
     }
 };
 
 class JsonParser {
   public:
-    // parse returns false for a text that is no JSON; error then is "line:column: what".
+    // parse returns false if the text is not JSON; error is then "line:column: what".
     static bool parse(const std::string &text, Json *out, std::string *error) {
         JsonParser p(text);
         if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) p.at_ = p.line_start_ = 3;
@@ -145,7 +146,7 @@ class JsonParser {
             ok = at_ > exponent;
         }
         if (!ok) return fail("this is no number");
-        std::istringstream in(s_.substr(from, at_ - from)); // always with a point, whatever the locale
+        std::istringstream in(s_.substr(from, at_ - from)); // with a decimal point, whatever the locale
         in.imbue(std::locale::classic());
         in >> v->number;
         v->type = Json::Number;
@@ -166,7 +167,11 @@ class JsonParser {
     bool hex(unsigned *v) {
         *v = 0;
         for (int i = 0; i < 4; i++, at_++) {
-            const int c = peek(), d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            const int c = peek();
+            const int d = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
             if (d < 0) return fail("four hexadecimal digits are missing");
             *v = *v << 4 | static_cast<unsigned>(d);
         }

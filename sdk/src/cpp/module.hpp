@@ -13,35 +13,36 @@ struct Param {
     std::vector<std::string> strings;
 };
 
-// ModuleSettings is what the configuration says about a module.
+// ModuleSettings holds the settings of a module in the configuration.
 struct ModuleSettings {
     std::string name;
-    int priority = 100; // lower ones are first
+    int priority = 100; // modules with lower ones come first
     std::map<std::string, Param> params;
     std::function<void(const std::string &)> warn; // about a parameter
     mutable std::map<std::string, bool> asked;     // parameters that the module knows
 };
 
-// IEventModule is what a module is derived from. A module is created once, connects its handlers in registerEvents and
-// lives to the end of the program; then finish is called and it is destroyed, either of which may
-// write results. Handlers run in the threads that emit; PerThread gives state that needs no lock.
+// IEventModule is the base class of modules. A module is created once, connects its handlers in
+// registerEvents and lives until the program ends. Then finish is called and the module is destroyed; it may
+// write results in either. Handlers run in the threads that emit; PerThread provides state that needs no
+// lock.
 class IEventModule {
   public:
     virtual ~IEventModule() {}
-    // registerEvents connects handlers, with CONNECT_EVENT or EventsManager::connect. An exception from it
-    // disconnects them again; the module is then off.
+    // registerEvents connects handlers, with CONNECT_EVENT or EventsManager::connect. If it throws, its
+    // handlers are disconnected again and the module is off.
     virtual void registerEvents() = 0;
-    // requires names modules that must start and finish before this one; if one of them is not there or off, so
-    // is this.
+    // requires_modules names modules that must start and finish before this one. If one of them is missing or
+    // off, so is this one.
     virtual std::vector<std::string> requires_modules() const { return std::vector<std::string>(); }
-    // finish is called after the last event of the run. Modules of lower priority numbers and those
-    // required have finished, but exist.
+    // finish is called after the last event of the run. Modules with lower priority numbers and required
+    // modules have finished by then, but still exist.
     virtual void finish() {}
 
     const std::string &name() const { return settings_.name; }
     int priority() const { return settings_.priority; }
-    // The parameters, from registerEvents to finish; of the wrong type: a warning, and the default. One that the module has
-    // never asked for is reported at the end.
+    // The parameters, from registerEvents to finish. A parameter of the wrong type causes a warning and
+    // yields the default. Parameters in the file that the module has never asked for are reported at the end.
     std::string text(const char *param, const std::string &otherwise) const;
     double number(const char *param, double otherwise) const;
     bool flag(const char *param, bool otherwise) const;
@@ -58,14 +59,16 @@ class IEventModule {
 
 inline const Param *IEventModule::find(const char *param, Param::Type type, const char *wanted) const {
     {
-        static std::mutex lock; // handlers may ask, too
+        static std::mutex lock; // handlers may ask as well
         std::lock_guard<std::mutex> guard(lock);
         settings_.asked[param] = true;
     }
     std::map<std::string, Param>::const_iterator i = settings_.params.find(param);
     if (i == settings_.params.end()) return nullptr;
     if (i->second.type == type) return &i->second;
-    if (settings_.warn) settings_.warn("module " + settings_.name + ": parameter " + param + " must be " + wanted + "; the default is taken");
+    if (settings_.warn)
+        settings_.warn("module " + settings_.name + ": parameter " + param + " must be " + wanted +
+                       "; the default is taken");
     return nullptr;
 }
 inline std::string IEventModule::text(const char *param, const std::string &otherwise) const {
@@ -80,12 +83,13 @@ inline bool IEventModule::flag(const char *param, bool otherwise) const {
     const Param *p = find(param, Param::Bool, "true or false");
     return p ? p->flag : otherwise;
 }
-inline std::vector<std::string> IEventModule::texts(const char *param, const std::vector<std::string> &otherwise) const {
+inline std::vector<std::string> IEventModule::texts(const char *param,
+                                                    const std::vector<std::string> &otherwise) const {
     const Param *p = find(param, Param::Strings, "a list of strings");
     return p ? p->strings : otherwise;
 }
 
-// ModulesManager has all modules.
+// ModulesManager holds all modules.
 class ModulesManager {
   public:
     static ModulesManager *instance() { return detail::core()->modules; }
@@ -93,30 +97,34 @@ class ModulesManager {
     // get_module returns the running module of that name ("logger_module" or "liblogger_module"), nullptr
     // if there is none.
     virtual IEventModule *get_module(const std::string &name) = 0;
-    // add gives a module to the manager, which then owns it. It runs unless modules_settings.json switches it
-    // off by name. False: there is one of this name; it could not start; the program has ended.
+    // add hands a module over to the manager. The module runs unless modules_settings.json switches it off by
+    // name. add returns false if there is a module of this name, if it could not start, or if the program has
+    // ended.
     virtual bool add(const std::string &name, std::unique_ptr<IEventModule> module) = 0;
-    bool add(const std::string &name, IEventModule *module) { return add(name, std::unique_ptr<IEventModule>(module)); }
-    // offer makes a module known, which runs if modules_settings.json says so.
+    bool add(const std::string &name, IEventModule *module) {
+        return add(name, std::unique_ptr<IEventModule>(module));
+    }
+    // offer makes a module known. It runs if modules_settings.json says so.
     virtual void offer(const std::string &name, std::unique_ptr<IEventModule> (*make)()) = 0;
-    // names returns the running modules in the order in which they started.
+    // names returns the names of the running modules in the order in which they started.
     virtual std::vector<std::string> names() = 0;
 
   protected:
     ~ModulesManager() {}
 };
 
-// init reads the configuration and starts the modules; without it that happens at the first emission.
-// Empty paths: config/events_config.json or ./events_config.json, likewise modules_settings.json; the environment
-// variables WHYSLOW_EVENTS and WHYSLOW_MODULES_SETTINGS prevail. False: something was wrong, which is told on
-// standard error; the program can go on.
+// init reads the configuration and starts the modules; without it, the first emission does. Empty paths mean
+// config/events_config.json or ./events_config.json, and likewise modules_settings.json; the environment
+// variables WHYSLOW_EVENTS and WHYSLOW_MODULES_SETTINGS override the paths. init returns false if something
+// is wrong, and says what on standard error; the program can go on.
 bool init(const std::string &events_config = "", const std::string &modules_settings = "");
 
-// finish ends profiling, as exit does: modules are finished and destroyed, emissions do nothing any more.
+// finish ends profiling, as exit does: modules finish and are destroyed, and emissions do nothing from then
+// on.
 void finish();
 
-// PerThread is a T for each thread, made when the thread first asks for it and kept to the end. A thread that starts
-// after another has ended may go on with that one's T.
+// PerThread is a T for each thread, created when the thread first asks for it and kept to the end. A thread
+// that starts after another has ended may inherit the T of that thread.
 template <class T> class PerThread {
   public:
     PerThread() {
@@ -131,7 +139,7 @@ template <class T> class PerThread {
     }
     PerThread(const PerThread &) = delete;
 
-    // get returns the calling thread's T. To be used in handlers.
+    // get returns the calling thread's T, for use in handlers.
     T &get() {
         std::size_t i = detail::thread_state()->index;
         std::atomic<Block *> &slot = table_[i / per_block];
@@ -145,7 +153,7 @@ template <class T> class PerThread {
         if (__builtin_expect(!t, 0)) item.store(t = new T(), std::memory_order_release);
         return *t;
     }
-    // all calls f for each T there is. In finish; at other times only where T is made of atomics.
+    // all calls f for each T. Call it in finish; at other times only if T consists of atomics.
     template <class F> void all(F f) {
         for (std::size_t i = 0; i < blocks; i++) {
             Block *b = table_[i].load(std::memory_order_acquire);
@@ -166,12 +174,16 @@ template <class T> class PerThread {
 };
 
 namespace detail {
-const std::size_t max_threads = 256 * 64; // at a time
+const std::size_t max_threads = 256 * 64; // at any one time
 
 struct Offer {
-    Offer(const char *name, std::unique_ptr<IEventModule> (*make)()) { ModulesManager::instance()->offer(name, make); }
+    Offer(const char *name, std::unique_ptr<IEventModule> (*make)()) {
+        ModulesManager::instance()->offer(name, make);
+    }
 };
-template <class M> std::unique_ptr<IEventModule> make_module() { return std::unique_ptr<IEventModule>(new M()); }
+template <class M> std::unique_ptr<IEventModule> make_module() {
+    return std::unique_ptr<IEventModule>(new M());
+}
 
 } // namespace detail
 } // namespace whyslow
@@ -180,19 +192,21 @@ template <class M> std::unique_ptr<IEventModule> make_module() { return std::uni
 #define WHYSLOW_MODULE(Class, name) \
     static ::whyslow::detail::Offer whyslow_offer_##Class(name, &::whyslow::detail::make_module<Class>)
 
-// WHYSLOW_EXPORT_MODULE(Class) makes a shared library of a module: g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
-// It must be compiled with the compiler, the standard library and the whyslow.hpp of the program.
-#define WHYSLOW_EXPORT_MODULE(Class)                                                                                             \
-    extern "C" __attribute__((visibility("default"))) ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version); \
-    extern "C" ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version) {                       \
-        if (version != ::whyslow::detail::Core::version) return nullptr;                                                         \
-        ::whyslow::detail::core_slot().store(core);                                                                              \
-        return new Class();                                                                                                      \
-    }                                                                                                                            \
-    extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                                          \
+// WHYSLOW_EXPORT_MODULE(Class) makes a module of a shared library:
+//     g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
+// The library must be compiled with the compiler, the standard library and the whyslow.hpp of the program.
+#define WHYSLOW_EXPORT_MODULE(Class)                                                                      \
+    extern "C" __attribute__((visibility("default"))) ::whyslow::IEventModule *                           \
+    whyslow_make_module(::whyslow::detail::Core *core, int version);                                      \
+    extern "C" ::whyslow::IEventModule *whyslow_make_module(::whyslow::detail::Core *core, int version) { \
+        if (version != ::whyslow::detail::Core::version) return nullptr;                                  \
+        ::whyslow::detail::core_slot().store(core);                                                       \
+        return new Class();                                                                               \
+    }                                                                                                     \
+    extern "C" __attribute__((visibility("default"))) int whyslow_module_version(void);                   \
     extern "C" int whyslow_module_version(void) { return ::whyslow::detail::Core::version; }
 
-// The names without whyslow:: in front; -DWHYSLOW_NO_GLOBAL_NAMES leaves them out.
+// The names without the prefix whyslow::. -DWHYSLOW_NO_GLOBAL_NAMES leaves them out.
 #ifndef WHYSLOW_NO_GLOBAL_NAMES
 using whyslow::EventsManager;
 using whyslow::IEventModule;

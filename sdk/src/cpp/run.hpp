@@ -1,5 +1,5 @@
 
-// ---- Start and end -----------------------------------------------------------------------------------------
+// ---- Start and end -------------------------------------------------------------------------------
 
 #ifndef WHYSLOW_NO_DLOPEN
 #include <dlfcn.h>
@@ -25,14 +25,17 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     pid_ = ::getpid();
     pthread_atfork(before_fork, in_parent, in_child);
     const std::string events_path = find_config("WHYSLOW_EVENTS", events, "events_config.json");
-    const std::string settings_path = find_config("WHYSLOW_MODULES_SETTINGS", settings, "modules_settings.json");
+    const std::string settings_path =
+        find_config("WHYSLOW_MODULES_SETTINGS", settings, "modules_settings.json");
     if (!events_path.empty()) config_.read_events(events_path);
     if (!settings_path.empty()) config_.read_modules(settings_path);
     ok_ = config_.ok;
-    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) e.second->enabled = config_.active(e.first);
+    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_)
+        e.second->enabled = config_.active(e.first);
     if (!ok_) modules_.clear();
-    for (std::size_t i = modules_.size(); i > 0; i--) // those that the program added
-        if (!config_.on(modules_[i - 1].name, true)) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    for (std::size_t i = modules_.size(); i > 0; i--) // modules that the program added
+        if (!config_.on(modules_[i - 1].name, true))
+            modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     std::vector<std::string> wanted(1, "trace_writer_module");
     for (const std::pair<const std::string, Config::Module> &m : config_.modules)
         if (m.first != wanted[0]) wanted.push_back(m.first);
@@ -48,9 +51,10 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     }
     start_modules();
     state_ = Started;
-    start_modules(); // what modules have added
+    start_modules(); // those that modules have added
     for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
-    // Registered now, ours comes before that of whyslow.h, which completes traces.
+    // Exit functions run in reverse order: ours is registered last, so it runs before that of whyslow.h,
+    // which completes traces.
 #if defined(__GLIBC__)
     on_exit(at_exit, nullptr);
 #else
@@ -60,7 +64,8 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
 }
 
 // load loads a module from a shared library, which stays loaded to the end.
-inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library, std::string *error) {
+inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library,
+                                                std::string *error) {
 #ifdef WHYSLOW_NO_DLOPEN
     (void)library;
     *error = "is not in the program, which cannot load libraries";
@@ -74,14 +79,16 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
     } else {
         char exe[PATH_MAX + 1];
         const ssize_t n = ::readlink("/proc/self/exe", exe, PATH_MAX);
-        if (n > 0) folders.push_back(std::string(exe, static_cast<std::size_t>(n)).substr(0, std::string(exe, static_cast<std::size_t>(n)).rfind('/') + 1));
+        const std::string path(exe, static_cast<std::size_t>(n > 0 ? n : 0));
+        if (n > 0) folders.push_back(path.substr(0, path.rfind('/') + 1));
         std::istringstream list(std::getenv("WHYSLOW_MODULES") ? std::getenv("WHYSLOW_MODULES") : "");
         for (std::string dir; std::getline(list, dir, ':');)
             if (!dir.empty()) folders.push_back(dir);
     }
     const std::string file = library.empty() ? "lib" + name + ".so" : library;
     if (paths.empty())
-        for (const std::string &dir : folders) paths.push_back(dir + (dir[dir.size() - 1] == '/' ? "" : "/") + file);
+        for (const std::string &dir : folders)
+            paths.push_back(dir + (dir[dir.size() - 1] == '/' ? "" : "/") + file);
     for (const std::string &path : paths) {
         if (::access(path.c_str(), F_OK) != 0) continue;
         void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -99,7 +106,8 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
         std::unique_ptr<IEventModule> module;
         try {
             module.reset(make(&core, Core::version));
-            if (!module) *error = "cannot be loaded: " + path + " was compiled with another version of whyslow.hpp";
+            if (!module)
+                *error = "cannot be loaded: " + path + " was compiled with another version of whyslow.hpp";
         } catch (const std::exception &x) {
             *error = std::string("cannot be made: ") + x.what();
         }
@@ -112,13 +120,14 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
 #endif
 }
 
-// requirements tells whether a module can start at some time, and whether now.
+// requirements tells whether a module can ever start; ready tells whether it can start now.
 inline bool Host::requirements(const Running &r, bool *ready) {
     *ready = true;
     for (const std::string &need : r.module->requires_modules()) {
         const Running *other = find(Config::module_name(need));
         if (!other) {
-            say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) + "\", which is off or not there; it is off");
+            say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) +
+                "\", which is off or not there; it is off");
             return ok_ = false;
         }
         *ready = *ready && other->state != Running::Waiting;
@@ -131,8 +140,8 @@ inline void Host::drop(const std::string &name, const std::string &why) {
     ok_ = false;
 }
 
-// start_modules starts those that wait: of those whose requirements are met always the one of the lowest
-// priority number.
+// start_modules starts the modules that wait. Among those whose requirements are met, the lowest priority
+// number goes first.
 inline void Host::start_modules() {
     for (;;) {
         std::string next;
@@ -143,13 +152,15 @@ inline void Host::start_modules() {
             bool ready = false;
             if (r.state == Running::Waiting && !requirements(r, &ready)) {
                 modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
-                i = 0, next = "", waiting = false; // others may need it
+                i = 0, next = "", waiting = false; // others may need the dropped one
                 continue;
             }
             i++;
             if (r.state != Running::Waiting) continue;
             waiting = true;
-            const int p = config_.modules.count(r.name) ? config_.modules[r.name].settings.priority : r.name == "trace_writer_module" ? 0 : 100;
+            const int p = config_.modules.count(r.name)     ? config_.modules[r.name].settings.priority
+                          : r.name == "trace_writer_module" ? 0
+                                                            : 100;
             if (ready && (next.empty() || p < priority)) next = r.name, priority = p;
         }
         if (!waiting) return;
@@ -157,7 +168,7 @@ inline void Host::start_modules() {
             start_module(next);
             continue;
         }
-        // Each waits for one that waits: following the requirements one comes round.
+        // Every module waits for one that waits, so following the requirements leads round a circle.
         std::vector<std::string> path;
         for (const Running &r : modules_)
             if (r.state == Running::Waiting && path.empty()) path.push_back(r.name);
@@ -165,14 +176,17 @@ inline void Host::start_modules() {
             std::string need;
             for (const std::string &n : find(path.back())->module->requires_modules())
                 if (find(Config::module_name(n))->state == Running::Waiting) need = Config::module_name(n);
-            const std::size_t from = static_cast<std::size_t>(std::find(path.begin(), path.end(), need) - path.begin());
+            const std::size_t from =
+                static_cast<std::size_t>(std::find(path.begin(), path.end(), need) - path.begin());
             path.push_back(need);
             if (from == path.size() - 1) continue;
             std::string circle;
-            for (std::size_t i = from; i < path.size(); i++) circle += (circle.empty() ? "" : " needs ") + path[i];
+            for (std::size_t i = from; i < path.size(); i++)
+                circle += (circle.empty() ? "" : " needs ") + path[i];
             drop(need, "is in a circle of modules: " + circle);
             for (std::size_t i = 0; i < modules_.size(); i++)
-                if (modules_[i].name == need) modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
+                if (modules_[i].name == need)
+                    modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(i));
             break;
         }
     }
@@ -202,17 +216,19 @@ inline void Host::start_module(const std::string &name) {
         drop(name, "cannot start: " + why);
         disconnect(m);
         Running *r = find(name);
-        failed_.push_back(std::move(r->module)); // another thread may be in one of its handlers
+        failed_.push_back(std::move(r->module)); // another thread may still be in one of its handlers
         modules_.erase(modules_.begin() + (r - &modules_[0]));
     }
 }
 
-// unasked tells of parameters that the module has never asked for.
+// unasked reports parameters that the module has never asked for.
 inline void Host::unasked(const IEventModule &m) {
     std::vector<std::string> known;
     for (const std::pair<const std::string, bool> &p : m.settings_of_().asked) known.push_back(p.first);
     for (const std::pair<const std::string, Param> &p : m.settings_of_().params)
-        if (!has(known, p.first)) say("module \"" + m.name() + "\" has no parameter \"" + p.first + "\"" + suggestion(p.first, known));
+        if (!has(known, p.first))
+            say("module \"" + m.name() + "\" has no parameter \"" + p.first + "\"" +
+                suggestion(p.first, known));
 }
 
 inline ThreadState *Host::thread() {
@@ -224,7 +240,9 @@ inline ThreadState *Host::thread() {
     if (!t) {
         if (thread_count_ == max_threads) {
             static bool told;
-            if (!told) say("more than " + std::to_string(max_threads) + " threads: what the others do is not profiled");
+            if (!told)
+                say("more than " + std::to_string(max_threads) +
+                    " threads: what the others do is not profiled");
             told = true;
             return nullptr;
         }
@@ -235,12 +253,13 @@ inline ThreadState *Host::thread() {
         t->generation++;
     }
     t->ended.store(false, std::memory_order_relaxed);
-    ender.state = t; // no effect in a thread that is ending; then the state is never given to another
+    ender.state = t; // without effect in a thread that is ending: nobody inherits its state
     return thread_slot() = mine() = t;
 }
 
-// quiet waits until no other thread is in a handler, a second at most. The handlers have been taken off
-// the lists before; an emitter that still saw them has marked itself by the time of the first sleep's end.
+// quiet waits until no other thread is in a handler, for a second at most, and tells whether it succeeded.
+// The handlers have been taken off the lists before; an emitter that still saw them has marked itself by the
+// end of the first sleep.
 inline bool Host::quiet() {
     const ThreadState *self = thread_slot();
     for (int i = 0; i < 5000; i++) {
@@ -261,7 +280,8 @@ inline void Host::end() {
         Guard guard(lock_);
         if (state_ != Started || pid_ != ::getpid()) return;
         state_ = Ending; // nothing is added any more
-        std::sort(modules_.begin(), modules_.end(), [](const Running &a, const Running &b) { return a.started < b.started; });
+        std::sort(modules_.begin(), modules_.end(),
+                  [](const Running &a, const Running &b) { return a.started < b.started; });
     }
     for (std::size_t i = 0; i < modules_.size(); i++) {
         {
@@ -283,7 +303,8 @@ inline void Host::end() {
         state_ = Ended;
         for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) update(*e.second);
     }
-    if (!quiet() || !all_quiet) return say("a thread was still in a handler when the program ended; modules are not destroyed");
+    if (!quiet() || !all_quiet)
+        return say("a thread was still in a handler when the program ended; modules are not destroyed");
     for (Running &r : modules_) {
         std::unique_ptr<IEventModule> m;
         const IEventModule *owner = r.module.get();
@@ -300,7 +321,9 @@ inline void Host::end() {
 
 } // namespace detail
 
-bool init(const std::string &events_config, const std::string &modules_settings) { return detail::host().start(events_config, modules_settings); }
+bool init(const std::string &events_config, const std::string &modules_settings) {
+    return detail::host().start(events_config, modules_settings);
+}
 
 void finish() { detail::host().end(); }
 

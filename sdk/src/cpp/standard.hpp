@@ -1,16 +1,17 @@
 
-// ---- Standard modules; they may be derived from ---------------------------------------------------------
+// ---- Standard modules; you may derive from them ---------------------------------------------------------
 
 namespace whyslow {
 
-// Output is where a module writes: parameter file, "-" for standard output, without it standard error.
+// Output is the file that a module writes, from its parameter file: "-" is standard output, the default is
+// standard error.
 class Output {
   public:
     Output() : f_(nullptr) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open makes a file anew. It throws std::runtime_error if the file cannot be written, or if another
-    // module or another run writes to it at the time.
+    // open creates or replaces the file. It throws std::runtime_error if the file cannot be written, or if
+    // another module or another run is writing it.
     void open(const std::string &file) {
         if (file.empty() || file == "-") {
             f_ = file.empty() ? stderr : stdout;
@@ -22,7 +23,8 @@ class Output {
         const bool regular = !::fstat(fd, &st) && S_ISREG(st.st_mode);
         if (regular && ::flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
             ::close(fd);
-            throw std::runtime_error(file + " is being written by another module or another run: name another file");
+            throw std::runtime_error(
+                file + " is being written by another module or another run: name another file");
         }
         if ((regular && ::ftruncate(fd, 0)) || !(f_ = ::fdopen(fd, "w"))) {
             const int why = errno;
@@ -38,9 +40,11 @@ class Output {
         const bool own = f_ && f_ != stderr && f_ != stdout;
         int error = f_ && std::fflush(f_) ? errno : 0;
         if (own) {
-            ::flock(::fileno(f_), LOCK_UN); // a process that was forked would keep the lock
+            ::flock(::fileno(f_), LOCK_UN); // a forked process would keep the lock
             if (std::fclose(f_) && !error) error = errno;
-            if (error) std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n", std::strerror(error));
+            if (error)
+                std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n",
+                             std::strerror(error));
         }
         f_ = nullptr;
     }
@@ -49,20 +53,26 @@ class Output {
     std::FILE *f_;
 };
 
-// LoggerModule is logger_module: one line for each event. Parameters: file; format, "text" or "csv"; events,
-// a list of patterns, by default all. Derive from it to change the lines. cf_events_module, df_events_module
-// and global_events_module are the same for the events of a namespace.
+// LoggerModule is logger_module: one line for each event. Its parameters are file; format, "text" or "csv";
+// and events, a list of patterns, by default all. Derive from it to change the lines. cf_events_module,
+// df_events_module and global_events_module do the same for the events of one namespace.
 class LoggerModule : public IEventModule {
   public:
-    explicit LoggerModule(const char *pattern = "*") : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
+    explicit LoggerModule(const char *pattern = "*")
+        : pattern_(pattern), csv_(false), start_(std::chrono::steady_clock::now()) {}
     void registerEvents() override {
         out_.open(text("file", ""));
         const std::string format = text("format", "text");
         csv_ = format == "csv";
-        if (!csv_ && format != "text") throw std::runtime_error("parameter format is \"" + format + "\": it must be \"text\" or \"csv\"");
+        if (!csv_ && format != "text")
+            throw std::runtime_error("parameter format is \"" + format +
+                                     "\": it must be \"text\" or \"csv\"");
         out_.write(header());
-        EventsManager::instance()->connect_matching(texts("events", std::vector<std::string>(1, pattern_)), [this](const Event &e, const Value *v, std::size_t n) {
-            const std::string s = line(e, v, n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+        const std::vector<std::string> patterns = texts("events", std::vector<std::string>(1, pattern_));
+        EventsManager::instance()->connect_matching(patterns, [this](const Event &e, const Value *v,
+                                                                     std::size_t n) {
+            const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+            const std::string s = line(e, v, n, seconds.count());
             std::lock_guard<std::mutex> guard(lock_);
             out_.write(s);
         });
@@ -70,7 +80,8 @@ class LoggerModule : public IEventModule {
     void finish() override { out_.close(); }
 
   protected:
-    // header gives the first line, line that of an event at a time in seconds since the start, with "\n".
+    // header returns the first line; line returns that of an event, seconds after the start. Both end with
+    // "\n".
     virtual std::string header() const { return csv_ ? "time,thread,event,arguments\n" : ""; }
     virtual std::string line(const Event &e, const Value *v, std::size_t n, double seconds) const {
         std::ostringstream s;
@@ -107,23 +118,25 @@ struct GlobalEventsModule : LoggerModule {
     GlobalEventsModule() : LoggerModule("GlobalEvents::*") {}
 };
 
-// CFCounterModule is cf_counter_events_module: how often CFs were created, started, waiting, finished.
+// CFCounterModule is cf_counter_events_module: how often CFs were created, started, waited and finished.
 class CFCounterModule : public IEventModule {
   public:
     void registerEvents() override {
         out_.open(text("file", ""));
         for (int i = 0; i < 4; i++)
-            EventsManager::instance()->connect("CFEvents", event(i), [this, i](const Event &, const Value *, std::size_t) {
-                std::atomic<std::uint64_t> &n = counts_.get().n[i]; // written by this thread only
-                n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-            });
+            EventsManager::instance()->connect(
+                "CFEvents", event(i), [this, i](const Event &, const Value *, std::size_t) {
+                    std::atomic<std::uint64_t> &n = counts_.get().n[i]; // only this thread writes it
+                    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+                });
     }
     void finish() override {
         static const char *const words[] = {"created", "started", "waiting", "finished"};
-        for (int i = 0; i < 4; i++) out_.write(std::string("CF ") + words[i] + ": " + std::to_string(count(i)) + "\n");
+        for (int i = 0; i < 4; i++)
+            out_.write(std::string("CF ") + words[i] + ": " + std::to_string(count(i)) + "\n");
         out_.close();
     }
-    // count gives the number so far: created 0, started 1, waiting 2, finished 3.
+    // count returns the number so far of events 0 created, 1 started, 2 waiting or 3 finished.
     std::uint64_t count(int i) {
         std::uint64_t sum = 0;
         counts_.all([&sum, i](Counts &c) { sum += c.n[i].load(std::memory_order_relaxed); });
@@ -146,22 +159,24 @@ class CFCounterModule : public IEventModule {
 };
 
 // DFSizerModule is df_sizer_events_module: bytes of DFs created and destroyed. The size is the last argument
-// of onCreate or onCreateSize, onDestroy or onDestroySize; a program emits one of the two for a DF.
+// of onCreate or onCreateSize, and of onDestroy or onDestroySize. A program emits one of the two for each DF.
 class DFSizerModule : public IEventModule {
   public:
     void registerEvents() override {
         out_.open(text("file", ""));
         static const char *const names[] = {"onCreate", "onCreateSize", "onDestroy", "onDestroySize"};
         for (int i = 0; i < 4; i++)
-            EventsManager::instance()->connect("DFEvents", names[i], [this, i](const Event &e, const Value *v, std::size_t n) {
-                const std::int64_t size = n ? v[n - 1].size() : -1;
-                if (size < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
-                std::atomic<std::int64_t> &bytes = sums_.get().bytes[i / 2];
-                bytes.store(bytes.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
-            });
+            EventsManager::instance()->connect(
+                "DFEvents", names[i], [this, i](const Event &e, const Value *v, std::size_t n) {
+                    const std::int64_t size = n ? v[n - 1].size() : -1;
+                    if (size < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
+                    std::atomic<std::int64_t> &bytes = sums_.get().bytes[i / 2];
+                    bytes.store(bytes.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+                });
     }
     void finish() override {
-        out_.write("Total DF size created: " + std::to_string(created()) + " bytes\n" + "Total DF size destroyed: " + std::to_string(destroyed()) + " bytes\n");
+        out_.write("Total DF size created: " + std::to_string(created()) + " bytes\n" +
+                   "Total DF size destroyed: " + std::to_string(destroyed()) + " bytes\n");
         out_.close();
     }
     std::int64_t created() { return sum(0); }   // so far
@@ -181,25 +196,28 @@ class DFSizerModule : public IEventModule {
     Output out_;
 };
 
-// ForeignBlockTimerModule is foreign_block_timer_module: time of user functions by function and thread, from
-// the times that onForeignStarted and onForeignEnded carry.
+// ForeignBlockTimerModule is foreign_block_timer_module: the time of user functions by function and thread,
+// from the times that onForeignStarted and onForeignEnded carry.
 class ForeignBlockTimerModule : public IEventModule {
   public:
     void registerEvents() override {
         out_.open(text("file", ""));
-        EventsManager::instance()->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v, std::size_t n) {
+        EventsManager *events = EventsManager::instance();
+        events->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v,
+                                                                   std::size_t n) {
             check(e, v, n);
             Thread &t = threads_.get();
             t.open.push_back(Open{t.find(v[0].text), v[1].i});
         });
-        EventsManager::instance()->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v, std::size_t n) {
+        events->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v,
+                                                                 std::size_t n) {
             check(e, v, n);
             Thread &t = threads_.get();
             const std::size_t f = t.find(v[0].text);
             for (std::size_t i = t.open.size(); i > 0; i--) {
                 if (t.open[i - 1].function != f) continue;
                 t.functions[f].total += v[1].i - t.open[i - 1].start;
-                t.open.resize(i - 1); // what an exception left open above it has no end
+                t.open.resize(i - 1); // calls above it that an exception left open have no end
                 break;
             }
         });
@@ -210,7 +228,8 @@ class ForeignBlockTimerModule : public IEventModule {
             for (const Function &f : t.functions) all[std::make_pair(f.name, f.thread)] += f.total;
         });
         for (const auto &p : all)
-            out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) + ", TID: " + std::to_string(p.first.second) + " => " +
+            out_.write("Func: " + p.first.first + ", PID: " + std::to_string(::getpid()) +
+                       ", TID: " + std::to_string(p.first.second) + " => " +
                        std::to_string((p.second + 500000) / 1000000) + " ms total\n");
         out_.close();
     }
@@ -230,13 +249,15 @@ class ForeignBlockTimerModule : public IEventModule {
         std::vector<Open> open;
         std::vector<Function> functions;
 
-        // Most names are the same pointer each time; the text decides all the same.
+        // Most names are the same pointer each time, but the text decides.
         std::size_t find(const char *name) {
             const std::uint64_t self = thread_number();
             for (std::size_t i = 0; i < functions.size(); i++)
-                if (functions[i].pointer == name && functions[i].thread == self && functions[i].name == name) return i;
+                if (functions[i].pointer == name && functions[i].thread == self && functions[i].name == name)
+                    return i;
             for (std::size_t i = 0; i < functions.size(); i++)
-                if (functions[i].thread == self && functions[i].name == name) return functions[i].pointer = name, i;
+                if (functions[i].thread == self && functions[i].name == name)
+                    return functions[i].pointer = name, i;
             functions.push_back(Function{name, name, self, 0});
             return functions.size() - 1;
         }

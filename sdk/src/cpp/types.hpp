@@ -13,26 +13,25 @@
 //         std::cout << message << std::endl;
 //     });
 //
-// Problem. Events are written all over a run-time system, and a configuration file says at the
-// start of each run which of them matter. One that does not must cost nothing to speak of; one
-// that does runs handlers whose types nobody knew when the emission was compiled, from many threads at once,
-// without a lock; and what goes wrong in a handler must not take the program along.
+// Problem. A run-time system emits events from all over its source, and a configuration file says at the
+// start of each run which of them matter. An event that is off must cost next to nothing. An event that is on
+// runs handlers whose types were unknown when the emission was compiled, from many threads at once and
+// without a lock. A handler that fails must not take the program down.
 //
-// Plan. Every emission has a call site: a constant-initialised static object with one atomic word, 0 while
-// nobody wants the event (a load and a branch, arguments are not evaluated), 1 before it was first met, else
-// the Event object. The first time, the site is entered in the list of its event, which from then on keeps
-// the words of all its sites up to date. An Event has an immutable list of handlers in order of priority,
-// which is replaced as a whole (under a lock) when one comes or goes; emitters only load the pointer. Old
-// lists are kept to the end: there are few. Types of an emission are compared with those of the event once
-// per site and list.
+// Plan. Every emission has a call site: a constant-initialised static object with one atomic word. The word
+// is 0 while nobody wants the event (a load and a branch; arguments are not evaluated), 1 before the first
+// emission, and otherwise the Event object. The first emission adds the site to the list of its event, which
+// from then on keeps the words of all its sites up to date. An Event has an immutable list of handlers in
+// order of priority. The list is replaced as a whole, under a lock, when a handler is added or removed;
+// emitters only load the pointer. Old lists are kept to the end: there are few. The types of an emission are
+// compared with those of the event once per site and list.
 //
-// All that is slow, reads files or loads libraries is behind the interfaces EventsManager and
-// ModulesManager, implemented in the one source file. Modules in shared libraries get at them
-// through pointers and thus need no symbol of the program.
+// Everything that is slow, reads files or loads libraries is behind the interfaces EventsManager and
+// ModulesManager, implemented in that one source file. Modules in shared libraries reach them through
+// pointers, so they need no symbol of the program.
 //
-// Nothing is started before the first emission (or whyslow::init), since modules may register
-// themselves while static objects are constructed, in any order. The end comes with exit:
-// modules are finished in order of priority.
+// Nothing starts before the first emission (or whyslow::init), because modules may register themselves while
+// static objects are constructed, in any order. Profiling ends at exit: modules finish in order of priority.
 
 #ifndef WHYSLOW_HPP
 #define WHYSLOW_HPP
@@ -80,15 +79,14 @@
 
 namespace whyslow {
 
-// EventTypeError: a handler, or in strict mode an emission, has other types than the event. The message names
-// the event and both signatures.
+// EventTypeError is thrown when a handler, or in strict mode an emission, has other types than the event. The
+// message names the event and both signatures.
 class EventTypeError : public std::runtime_error {
   public:
     explicit EventTypeError(const std::string &what) : std::runtime_error(what) {}
 };
 
-// Value is an argument of an event as a handler sees it that takes any types. It is valid
-// during the call.
+// Value is an argument of an event, as a handler that takes any types sees it. It is valid during the call.
 struct Value {
     enum Type { Int, Uint, Float, Bool, Text, Time, Duration, Other };
     Type type;
@@ -101,9 +99,9 @@ struct Value {
     };
     void (*print)(std::ostream &, const void *); // Other
 
-    // str gives the value as text.
+    // str returns the value as text.
     std::string str() const;
-    // size gives an Int or Uint that is not negative, otherwise -1.
+    // size returns an Int or Uint that is not negative, otherwise -1.
     std::int64_t size() const {
         if (type == Int) return i >= 0 ? i : -1;
         return type == Uint && u <= static_cast<std::uint64_t>(INT64_MAX) ? static_cast<std::int64_t>(u) : -1;
@@ -112,8 +110,8 @@ struct Value {
 
 namespace detail {
 
-// Canonical is the type that stands for T in a signature: strings are const char *, integers those of
-// their width and sign (so that long and long long are the same), the rest what is left after decay.
+// Canonical is the type that stands for T in a signature. Strings become const char *; integers become the
+// fixed-width type of their width and sign, so that long and long long are the same; other types decay.
 template <class T, class Enable = void> struct CanonicalOf { typedef T type; };
 template <> struct CanonicalOf<char *> { typedef const char *type; };
 template <> struct CanonicalOf<std::string> { typedef const char *type; };
@@ -131,15 +129,18 @@ template <> struct Integer<4, false> { typedef std::uint32_t type; };
 template <> struct Integer<8, true> { typedef std::int64_t type; };
 template <> struct Integer<8, false> { typedef std::uint64_t type; };
 
-// IsInteger leaves out what counts as a type of its own: bool, char and the wide characters.
+// IsInteger excludes the integral types that stand for themselves: bool, char and the wide characters.
 template <class T> struct IsInteger {
-    static const bool value = std::is_integral<T>::value && sizeof(T) <= 8 && !std::is_same<T, bool>::value && !std::is_same<T, char>::value &&
-                              !std::is_same<T, wchar_t>::value && !std::is_same<T, char16_t>::value && !std::is_same<T, char32_t>::value;
+    static const bool value = std::is_integral<T>::value && sizeof(T) <= 8 && !std::is_same<T, bool>::value &&
+                              !std::is_same<T, char>::value && !std::is_same<T, wchar_t>::value &&
+                              !std::is_same<T, char16_t>::value && !std::is_same<T, char32_t>::value;
 };
 template <class T> struct CanonicalOf<T, typename std::enable_if<IsInteger<T>::value>::type> {
     typedef typename Integer<sizeof(T), std::is_signed<T>::value>::type type;
 };
-template <class T> struct Canonical { typedef typename CanonicalOf<typename std::decay<T>::type>::type type; };
+template <class T> struct Canonical {
+    typedef typename CanonicalOf<typename std::decay<T>::type>::type type;
+};
 
 // Carry holds an argument in its canonical type while handlers run.
 template <class T, class C = typename Canonical<T>::type> struct Carry {
@@ -178,17 +179,18 @@ template <> struct Carry<std::string_view, const char *> {
 };
 #endif
 
-// What a type is called in messages.
+// type_name returns the name of a type for messages.
 std::string inline type_name(const std::type_info &t) {
 #if defined(__GLIBCXX__) || defined(_LIBCPP_VERSION)
     int status = 0;
-    std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(t.name(), nullptr, nullptr, &status), std::free);
+    std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(t.name(), nullptr, nullptr, &status),
+                                                 std::free);
     if (text) return text.get();
 #endif
     return t.name();
 }
 
-// Names of the types that are written otherwise than the compiler would.
+// Names of types that messages spell differently from the compiler.
 template <class T> struct Called {
     static std::string name() { return type_name(typeid(T)); }
 };
@@ -202,7 +204,7 @@ template <class D> struct Called<std::chrono::time_point<std::chrono::steady_clo
     static std::string name() { return "std::chrono::steady_clock::time_point"; }
 };
 
-// Signature is the list of types of an event. There is one per list and binary.
+// Signature is the list of types of an event. Each binary has one object per list.
 struct Signature {
     std::size_t count;
     const std::type_info *const *types;
@@ -231,7 +233,8 @@ template <class... C> const Signature *signature() {
 }
 
 template <class T> class Prints { // whether T can be written to a stream
-    template <class U> static auto test(int) -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
+    template <class U> static auto test(int)
+        -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
     template <class> static std::false_type test(...);
 
   public:
@@ -244,7 +247,7 @@ template <class T> struct Print<T, false> {
     static void to(std::ostream &out, const void *) { out << type_name(typeid(T)); }
 };
 
-// value makes a Value of a canonical argument.
+// value makes a Value from a canonical argument.
 template <class T> struct IsTime : std::false_type {};
 template <class C, class D> struct IsTime<std::chrono::time_point<C, D>> : std::true_type {};
 template <class T> struct IsDuration : std::false_type {};
@@ -257,10 +260,12 @@ template <class D> std::int64_t nanoseconds(const D &d) {
 template <class T, class Enable = void> struct ValueOf {
     static void set(Value &v, const T &x) { v.type = Value::Other, v.p = &x, v.print = &Print<T>::to; }
 };
-template <class T> struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_signed<T>::value>::type> {
+template <class T>
+struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_signed<T>::value>::type> {
     static void set(Value &v, T x) { v.type = Value::Int, v.i = x; }
 };
-template <class T> struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_unsigned<T>::value>::type> {
+template <class T>
+struct ValueOf<T, typename std::enable_if<IsInteger<T>::value && std::is_unsigned<T>::value>::type> {
     static void set(Value &v, T x) { v.type = Value::Uint, v.u = x; }
 };
 template <class T> struct ValueOf<T, typename std::enable_if<std::is_enum<T>::value>::type> {
