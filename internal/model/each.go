@@ -22,6 +22,17 @@ func (m *Model) AllWorkers() iter.Seq2[WorkerID, *Worker] {
 	}
 }
 
+// OwnWorkers gives those of own nodes.
+func (m *Model) OwnWorkers() iter.Seq2[WorkerID, *Worker] {
+	return func(yield func(WorkerID, *Worker) bool) {
+		for id, w := range m.AllWorkers() {
+			if m.Own(id.Node) && !yield(id, w) {
+				return
+			}
+		}
+	}
+}
+
 // WorkerIDOf gives the worker of an execution; false for one on a stream that is no worker.
 func (m *Model) WorkerIDOf(execution int) (WorkerID, bool) {
 	w := m.workerOf(execution)

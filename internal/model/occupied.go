@@ -9,6 +9,39 @@ func (m *Model) NextAtomic(w *Worker, e int) int {
 	return e
 }
 
+// EndOf gives the end of an execution; one that did not end lasts as long as the run.
+func (m *Model) EndOf(e int) int64 {
+	if m.ExecEnd[e] == None {
+		return m.End
+	}
+	return max(m.ExecEnd[e], m.ExecStart[e])
+}
+
+// BusyUntil gives, by execution, how long it kept its worker busy. A structured CF makes CFs and posts values
+// after the event that says it has finished; that lasts until the last CF it made before its worker went on.
+func (m *Model) BusyUntil() []int64 {
+	until := make([]int64, m.Executions())
+	for e := range until {
+		until[e] = m.EndOf(e)
+	}
+	for i, t := range m.Created {
+		cf := CF(i)
+		parent := m.Parent[cf]
+		if t == None || parent == 0 || m.Atomic(parent) {
+			continue
+		}
+		e, ok := m.Execution(parent, m.ParentExec[cf])
+		if !ok || t <= until[e] {
+			continue
+		}
+		w, node := m.WorkerOf(e)
+		if w != nil && int(node) == m.CFID(cf).Node() && (e+1 == w.End || t <= m.ExecStart[e+1]) {
+			until[e] = min(t, m.End)
+		}
+	}
+	return until
+}
+
 // Occupied gives when an execution occupied its worker, in nanoseconds on the common clock, within the run.
 //
 // A worker executes one atomic CF at a time: an atomic CF stops occupying it when the next one starts, even

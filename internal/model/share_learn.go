@@ -40,16 +40,25 @@ type ordinal struct {
 	N  int
 }
 
-// Places gives, for executions in a model of BuildShare, the how-manieth each is of OwnExecutions of the
-// process that it is ExecutedBy. All members of g call it.
-func (m *Model) Places(g procs.Group, executions []uint32) ([]uint32, error) {
-	first, end := m.OwnExecutions()
-	own := func(e int) bool { return e >= first && e < end }
+// Numbers numbers the executions of all processes, those of each behind those of the one before it. It gives
+// the number of every execution in a model of BuildShare, and where those of each process begin, the last one
+// followed by the end. All members of g call it.
+func (m *Model) Numbers(g procs.Group) (numbers, first []uint32, err error) {
+	from, end := m.OwnExecutions()
+	counts, err := procs.AllOf(g, uint32(end-from))
+	if err != nil {
+		return nil, nil, err
+	}
+	first = []uint32{0}
+	for k, n := range counts {
+		first = append(first, first[k]+n)
+	}
+	own := func(e int) bool { return e >= from && e < end }
 	ordinals := make([][]ordinal, g.Size())
-	for _, e := range executions {
-		if !own(int(e)) {
-			cf, k := m.ExecCF[e], m.ExecutedBy(int(e))
-			n := slices.Index(slices.Collect(m.ExecutionsOf(cf)), int(e))
+	for e, cf := range m.ExecCF {
+		if !own(e) {
+			n := slices.Index(slices.Collect(m.ExecutionsOf(cf)), e)
+			k := m.ExecutedBy(e)
 			ordinals[k] = append(ordinals[k], ordinal{m.CFID(cf), n})
 		}
 	}
@@ -58,19 +67,19 @@ func (m *Model) Places(g procs.Group, executions []uint32) ([]uint32, error) {
 		if o.N >= len(list) || !own(list[o.N]) {
 			return 0, errors.New("internal error: another process asks about an execution that is not here")
 		}
-		return uint32(list[o.N] - first), nil
+		return first[g.Rank()] + uint32(list[o.N]-from), nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	places := make([]uint32, len(executions))
-	for i, e := range executions {
-		if own(int(e)) {
-			places[i] = e - uint32(first)
+	numbers = make([]uint32, m.Executions())
+	for e := range numbers {
+		if own(e) {
+			numbers[e] = first[g.Rank()] + uint32(e-from)
 			continue
 		}
-		k := m.ExecutedBy(int(e))
-		places[i], answers[k] = answers[k][0], answers[k][1:]
+		k := m.ExecutedBy(e)
+		numbers[e], answers[k] = answers[k][0], answers[k][1:]
 	}
-	return places, nil
+	return numbers, first, nil
 }

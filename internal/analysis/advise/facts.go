@@ -235,8 +235,8 @@ func (f *found) findAtHome(m *model.Model, g procs.Group) error {
 	for df := range keys {
 		keys[df] = m.DFGlobal(model.DF(df))
 	}
-	for id, worker := range m.AllWorkers() {
-		for e := worker.First; e < worker.End && m.Own(id.Node); e++ {
+	for id, worker := range m.OwnWorkers() {
+		for e := worker.First; e < worker.End; e++ {
 			if !m.Atomic(m.ExecCF[e]) {
 				continue
 			}

@@ -70,7 +70,7 @@ func (a *advisor) flows() []*flow {
 			byName[w.Name] = n
 			order = append(order, n)
 		}
-		k := ends{reader: m.Sites[r.Site[w.Reader]].Code}
+		k := ends{reader: m.Sites[r.List[w.Reader].Site].Code}
 		if w.Made != 0 {
 			k.maker = m.Sites[w.Made-1].Code
 		}
@@ -89,7 +89,7 @@ func (a *advisor) flows() []*flow {
 		f := index[main]
 		if f == nil {
 			w := &r.Transfers[n.some[main]]
-			f = &flow{names: map[uint32]bool{}, name: m.Names[n.name], made: w.Made, reader: r.Site[w.Reader] + 1}
+			f = &flow{names: map[uint32]bool{}, name: m.Names[n.name], made: w.Made, reader: r.List[w.Reader].Site + 1}
 			index[main] = f
 			list = append(list, f)
 		} else {
@@ -338,7 +338,7 @@ func (a *advisor) tooLarge(f *flow, flight int64) (int64, int) {
 	n := 0
 	hidden := func(w *transfer, ns int64) int64 {
 		e := w.Reader
-		return max(min(ns-latency, r.End[e]-r.Start[e]), 0) * (pieces - 1) / pieces
+		return max(min(ns-latency, r.List[e].End-r.List[e].Start), 0) * (pieces - 1) / pieces
 	}
 	wall := r.wall(a.only(f, func(w *transfer) (int64, int64, int64) {
 		n++

@@ -176,10 +176,10 @@ func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 	dispatch := a.res.Factors.O.Parts["dispatch"]
 	for _, e := range r.order {
 		since := r.base[e]
-		if t := r.Ready[e]; t != model.None {
+		if t := r.List[e].Ready; t != model.None {
 			since = max(since, t)
 		}
-		ns := r.Start[e] - since
+		ns := r.List[e].Start - since
 		if ns <= longStart || !r.atomic(e) || total >= dispatch {
 			continue
 		}

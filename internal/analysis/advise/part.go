@@ -2,7 +2,6 @@ package advise
 
 import (
 	"cmp"
-	"reflect"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -40,63 +39,51 @@ const (
 // noWorker is the number of the worker of an execution that was on none.
 const noWorker = ^uint32(0)
 
-// executions is the executions of some nodes.
-type executions struct {
-	// By execution.
-	Start, End []int64
-	Until      []int64  // when its worker was free again
-	Moves      []int64  // time its CF was on links
-	Ready      []int64  // when its CF was ready there last; None where not known
-	Worker     []uint32 // of all nodes
-	Site       []uint32
-	Parent     []uint32 // 1 + the execution that created its CF; 0 none
-	Given      []bool   // it was given DFs
-	At         []uint32 // where its edges begin; one more at the end
+// execution is one of those of a replay.
+type execution struct {
+	Start, End  int64
+	Until       int64  // when its worker was free again
+	Moves       int64  // time its CF was on links
+	Ready       int64  // when its CF was ready there last; None where not known
+	Worker      uint32 // of all nodes
+	Site        uint32
+	Parent      uint32 // 1 + the execution that created its CF; 0 none
+	First, Last uint32 // its edges: from the first up to but not including the last; the first is its control
+	Given       bool   // it was given DFs
+}
 
-	// By edge, which is something that an execution waits for; the first is its control.
-	From []uint32 // execution; none: the time itself
-	Kind []byte   // an edgeKind
+// edge is something that an execution waits for.
+type edge struct {
+	From uint32 // execution; none: the time itself
+	Way  uint32 // 1 + index into Transfers; 0 none
 	// from the end (of structured CFs: start) of From; of edgeRequest: from the control; none: time of day
-	Lag []int64
-	Way []uint32 // 1 + index into Transfers; 0 none
+	Lag  int64
+	Kind edgeKind
+}
 
+// executions are those of some nodes.
+type executions struct {
+	List      []execution
+	Edges     []edge
 	Transfers []transfer
 }
 
-// joined puts the columns of all parts behind one another, and gives them up in the parts.
+// joined puts all parts behind one another, and gives them up.
 func joined(parts []*executions) *executions {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	edges, ways := uint32(0), uint32(0)
-	for k, p := range parts {
-		for i := range p.At {
-			p.At[i] += edges
+	all := parts[0]
+	for _, p := range parts[1:] {
+		for i := range p.List {
+			e := &p.List[i]
+			e.First, e.Last = e.First+uint32(len(all.Edges)), e.Last+uint32(len(all.Edges))
 		}
-		for i := range p.Way {
-			if p.Way[i] != 0 {
-				p.Way[i] += ways
+		for i := range p.Edges {
+			if way := &p.Edges[i].Way; *way != 0 {
+				*way += uint32(len(all.Transfers))
 			}
 		}
-		edges, ways = edges+uint32(len(p.From)), ways+uint32(len(p.Transfers))
-		if k > 0 {
-			p.At = p.At[1:]
-		}
-	}
-	all := &executions{}
-	to := reflect.ValueOf(all).Elem()
-	for i := range to.NumField() {
-		n := 0
-		for _, p := range parts {
-			n += reflect.ValueOf(p).Elem().Field(i).Len()
-		}
-		column := reflect.MakeSlice(to.Field(i).Type(), 0, n)
-		for _, p := range parts {
-			part := reflect.ValueOf(p).Elem().Field(i)
-			column = reflect.AppendSlice(column, part)
-			part.SetZero()
-		}
-		to.Field(i).Set(column)
+		all.List, all.Edges = append(all.List, p.List...), append(all.Edges, p.Edges...)
+		all.Transfers = append(all.Transfers, p.Transfers...)
+		*p = executions{}
 	}
 	return all
 }
@@ -104,52 +91,38 @@ func joined(parts []*executions) *executions {
 // parter makes a part. While it does, From, Parent and Reader are numbers of its model.
 type parter struct {
 	executions
-	m          *model.Model
-	first, end int // own executions
+	m     *model.Model
+	first int // of the own executions
 }
 
 // newPart makes the part of the own nodes of a model. All members of g call it, each of which has all
 // executions behind those of the one before it.
 func newPart(m *model.Model, g procs.Group) (*executions, error) {
-	p := &parter{m: m}
-	p.first, p.end = m.OwnExecutions()
-	n := p.end - p.first
-	for _, column := range []*[]int64{&p.Start, &p.End, &p.Until, &p.Moves, &p.Ready} {
-		*column = make([]int64, n)
-	}
-	for _, column := range []*[]uint32{&p.Worker, &p.Site, &p.Parent} {
-		*column = make([]uint32, n)
-	}
-	p.Given, p.At = make([]bool, n), make([]uint32, n+1)
-	edges := n
-	for i := range n {
-		e := p.first + i
-		p.Start[i], p.End[i], p.Worker[i], p.Ready[i] = m.ExecStart[e], p.over(e), noWorker, model.None
-		p.Site[i], p.Given[i] = m.SiteOf[m.ExecCF[e]], len(m.Inputs(e)) > 0
+	first, end := m.OwnExecutions()
+	p := &parter{m: m, first: first}
+	p.List = make([]execution, end-first)
+	until, edges := m.BusyUntil(), end-first
+	for i := range p.List {
+		e := first + i
+		p.List[i] = execution{Start: m.ExecStart[e], End: m.EndOf(e), Until: until[e], Ready: model.None,
+			Worker: noWorker, Site: m.SiteOf[m.ExecCF[e]], Given: len(m.Inputs(e)) > 0}
 		edges += len(m.Inputs(e))
 	}
+	p.Edges = make([]edge, 0, edges)
 	number := uint32(0)
 	for id, w := range m.AllWorkers() {
 		for e := w.First; e < w.End && m.Own(id.Node); e++ {
-			i := e - p.first
-			p.Worker[i] = number
+			x := &p.List[e-first]
+			x.Worker = number
 			if t, ok := m.LastReady(m.ExecCF[e], int32(id.Node), m.ExecStart[e]); ok {
-				p.Ready[i] = t
+				x.Ready = t
 			}
+			x.First = uint32(len(p.Edges))
+			p.find(uint32(e), int32(id.Node))
+			x.Last = uint32(len(p.Edges))
 		}
 		number++
 	}
-	p.findUntil()
-	p.From, p.Kind, p.Lag, p.Way = make([]uint32, 0, edges), make([]byte, 0, edges), make([]int64, 0, edges),
-		make([]uint32, 0, edges)
-	for i := range n {
-		p.At[i] = uint32(len(p.From))
-		if p.Worker[i] != noWorker { // else it has no edges
-			id, _ := m.WorkerIDOf(p.first + i)
-			p.find(uint32(p.first+i), int32(id.Node))
-		}
-	}
-	p.At[n] = uint32(len(p.From))
 	return &p.executions, p.renumber(g)
 }
 
@@ -158,74 +131,24 @@ func (p *parter) renumber(g procs.Group) error {
 	if g.Size() == 1 {
 		return nil
 	}
-	counts := make([]int64, g.Size())
-	counts[g.Rank()] = int64(p.end - p.first)
-	counts, err := procs.Sum(g, counts)
+	numbers, _, err := p.m.Numbers(g)
 	if err != nil {
 		return err
 	}
-	base := make([]uint32, len(counts)+1)
-	for k, n := range counts {
-		base[k+1] = base[k] + uint32(n)
-	}
-	var list []*uint32
-	for i := range p.From {
-		if k := edgeKind(p.Kind[i]); k == edgeEnd || k == edgeStart {
-			list = append(list, &p.From[i])
+	for i := range p.Edges {
+		if e := &p.Edges[i]; e.Kind == edgeEnd || e.Kind == edgeStart {
+			e.From = numbers[e.From]
 		}
 	}
 	for i := range p.Transfers {
-		list = append(list, &p.Transfers[i].Reader)
+		p.Transfers[i].Reader = numbers[p.Transfers[i].Reader]
 	}
-	var parents []*uint32
-	for i := range p.Parent {
-		if p.Parent[i] != 0 {
-			p.Parent[i]-- // until it is renumbered
-			parents = append(parents, &p.Parent[i])
+	for i := range p.List {
+		if parent := &p.List[i].Parent; *parent != 0 {
+			*parent = numbers[*parent-1] + 1
 		}
-	}
-	list = append(list, parents...)
-	executions := make([]uint32, len(list))
-	for i, e := range list {
-		executions[i] = *e
-	}
-	places, err := p.m.Places(g, executions)
-	if err != nil {
-		return err
-	}
-	for i, e := range list {
-		*e = base[p.m.ExecutedBy(int(*e))] + places[i]
-	}
-	for _, e := range parents {
-		*e++
 	}
 	return nil
-}
-
-func (p *parter) over(e int) int64 {
-	if p.m.ExecEnd[e] == model.None {
-		return p.m.End
-	}
-	return max(p.m.ExecEnd[e], p.m.ExecStart[e])
-}
-
-// findUntil: a structured CF still creates CFs after the event that says it has finished.
-func (p *parter) findUntil() {
-	m := p.m
-	copy(p.Until, p.End)
-	for cf := range m.CFs() {
-		if t := m.Created[cf]; t != model.None && m.Parent[cf] != 0 {
-			e, ok := m.Execution(m.Parent[cf], m.ParentExec[cf])
-			if !ok || e < p.first || e >= p.end {
-				continue
-			}
-			i, next := e-p.first, m.End
-			if i+1 < len(p.Worker) && p.Worker[i+1] != noWorker && p.Worker[i+1] == p.Worker[i] {
-				next = p.Start[i+1]
-			}
-			p.Until[i] = max(p.Until[i], min(t, next))
-		}
-	}
 }
 
 // before tells whether an execution, of any node, can have been waited for by an own one.
@@ -233,21 +156,8 @@ func (p *parter) before(x int, e uint32) bool {
 	if _, ok := p.m.WorkerIDOf(x); !ok {
 		return false
 	}
-	return cmp.Or(cmp.Compare(p.m.ExecStart[x], p.m.ExecStart[e]), cmp.Compare(p.over(x), p.over(int(e))),
-		cmp.Compare(x, int(e))) < 0
-}
-
-// edge is something an execution waits for, as in part.
-type edge struct {
-	from uint32
-	kind edgeKind
-	lag  int64
-	way  uint32
-}
-
-func (p *parter) add(x edge) {
-	p.From, p.Kind = append(p.From, x.from), append(p.Kind, byte(x.kind))
-	p.Lag, p.Way = append(p.Lag, x.lag), append(p.Way, x.way)
+	return cmp.Or(cmp.Compare(p.m.ExecStart[x], p.m.ExecStart[e]),
+		cmp.Compare(p.m.EndOf(x), p.m.EndOf(int(e))), cmp.Compare(x, int(e))) < 0
 }
 
 // find appends the edges of an execution: the control first.
@@ -261,13 +171,13 @@ func (p *parter) find(e uint32, node int32) {
 		}
 	}
 	if hasParent {
-		p.Parent[int(e)-p.first] = uint32(created) + 1
+		p.List[int(e)-p.first].Parent = uint32(created) + 1
 	}
 	control := model.None
 	if n := m.ExecNumber[e]; n > 1 {
 		if x, ok := m.Execution(cf, n-1); ok && p.before(x, e) {
-			control = min(p.over(x), start)
-			p.add(edge{from: uint32(x), kind: edgeEnd, lag: control - p.over(x)})
+			control = min(m.EndOf(x), start)
+			p.Edges = append(p.Edges, edge{From: uint32(x), Kind: edgeEnd, Lag: control - m.EndOf(x)})
 		}
 	} else if control = m.Created[cf]; control != model.None {
 		control = min(control, start)
@@ -275,17 +185,17 @@ func (p *parter) find(e uint32, node int32) {
 		if g, ok := m.LastMove(cf, node, start); ok && g.Received > control {
 			control = min(g.Received, start)
 			if g.Sent != model.None && g.Sent >= made {
-				p.Moves[int(e)-p.first] = max(control-g.Sent, 0)
+				p.List[int(e)-p.first].Moves = max(control-g.Sent, 0)
 			}
 		}
-		x := edge{kind: edgeFixed, lag: control}
+		x := edge{Kind: edgeFixed, Lag: control}
 		if hasParent {
-			x = edge{from: uint32(created), kind: edgeStart, lag: control - m.ExecStart[created]}
+			x = edge{From: uint32(created), Kind: edgeStart, Lag: control - m.ExecStart[created]}
 		}
-		p.add(x)
+		p.Edges = append(p.Edges, x)
 	}
 	if control == model.None {
-		p.add(edge{kind: edgeFixed, lag: m.Start})
+		p.Edges = append(p.Edges, edge{Kind: edgeFixed, Lag: m.Start})
 		control = m.Start
 	}
 	for _, df := range m.Inputs(int(e)) {
@@ -303,19 +213,19 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 		return
 	}
 	left := min(m.MadeTime[i], start)
-	x := edge{kind: edgeFixed, lag: left}
+	x := edge{Kind: edgeFixed, Lag: left}
 	by := m.MadeBy[i]
 	if by != 0 {
 		if q, ok := m.ExecutionAt(by, m.MadeTime[i]); ok && p.before(q, e) {
-			x = edge{from: uint32(q), kind: edgeStart, lag: left - m.ExecStart[q]}
+			x = edge{From: uint32(q), Kind: edgeStart, Lag: left - m.ExecStart[q]}
 			if m.Atomic(by) && m.ExecEnd[q] != model.None {
-				x.kind, x.lag = edgeEnd, left-p.over(q)
+				x.Kind, x.Lag = edgeEnd, left-m.EndOf(q)
 			}
 		}
 	}
 	g, received := p.receipt(df, node, e)
 	if !received || m.DFMessages[g].Received < left {
-		p.add(x)
+		p.Edges = append(p.Edges, x)
 		return
 	}
 	w := transfer{DF: m.DFGlobal(df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node,
@@ -326,8 +236,8 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	msg := &m.DFMessages[g]
 	w.Store, w.Bytes = msg.From, msg.Bytes
 	if msg.Sent == model.None || msg.From < 0 {
-		x.lag += msg.Received - left
-		p.add(x)
+		x.Lag += msg.Received - left
+		p.Edges = append(p.Edges, x)
 		return
 	}
 	w.Answer = max(msg.Received-msg.Sent, 0)
@@ -350,12 +260,12 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 		}
 	}
 	p.Transfers = append(p.Transfers, w)
-	x.way = uint32(len(p.Transfers))
-	x.lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)
-	p.add(x)
+	x.Way = uint32(len(p.Transfers))
+	x.Lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)
+	p.Edges = append(p.Edges, x)
 	if w.Requested && q.CF == m.ExecCF[e] {
-		p.add(edge{kind: edgeRequest, way: x.way,
-			lag: q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent)})
+		p.Edges = append(p.Edges, edge{Kind: edgeRequest, Way: x.Way,
+			Lag: q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent)})
 	}
 }
 

@@ -45,27 +45,23 @@ func newReplay(m *model.Model, parts []*executions) *replay {
 	for id := range m.AllWorkers() {
 		r.node = append(r.node, int32(id.Node))
 	}
-	n := len(r.Start)
-	r.base = make([]int64, n)
-	for e := range n {
-		if r.Worker[e] != noWorker {
+	for e := range r.List {
+		if r.List[e].Worker != noWorker {
 			r.order = append(r.order, uint32(e))
 		}
 	}
 	slices.SortFunc(r.order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(r.Start[a], r.Start[b]), cmp.Compare(r.End[a], r.End[b]), cmp.Compare(a, b))
+		x, y := &r.List[a], &r.List[b]
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End), cmp.Compare(a, b))
 	})
-	r.findBase()
-	return r
-}
-
-// findBase works out when each execution could have started, from the recorded times.
-func (r *replay) findBase() {
+	r.base = make([]int64, len(r.List))
 	s := r.scratch()
 	for _, e := range r.order {
+		x := &r.List[e]
 		r.base[e] = r.earliest(e, s, &change{})
-		s.record(e, r.Worker[e], r.Start[e], r.End[e], r.Until[e])
+		s.record(e, x.Worker, x.Start, x.End, x.Until)
 	}
+	return r
 }
 
 // times are those of a replay in progress.
@@ -75,7 +71,7 @@ type times struct {
 }
 
 func (r *replay) scratch() *times {
-	n := len(r.Start)
+	n := len(r.List)
 	t := &times{make([]int64, n), make([]int64, n), make([]int64, len(r.node))}
 	for i := range t.free {
 		t.free[i] = r.m.Start
@@ -90,27 +86,29 @@ func (t *times) record(e, worker uint32, start, end, until int64) {
 
 // earliest is when an execution can start as far as its holds go.
 func (r *replay) earliest(e uint32, s *times, c *change) int64 {
-	best, control := s.free[r.Worker[e]], int64(0)
-	for i := r.At[e]; i < r.At[e+1]; i++ {
-		t := r.Lag[i]
-		switch edgeKind(r.Kind[i]) {
+	x := &r.List[e]
+	best, control := s.free[x.Worker], int64(0)
+	for i := x.First; i < x.Last; i++ {
+		edge := &r.Edges[i]
+		t := edge.Lag
+		switch edge.Kind {
 		case edgeEnd:
-			t += s.end[r.From[i]]
+			t += s.end[edge.From]
 		case edgeStart:
-			t += s.start[r.From[i]]
+			t += s.start[edge.From]
 		case edgeRequest:
 			t += control
 		}
-		if i == r.At[e] {
+		if i == x.First {
 			if c.move != nil {
-				t += c.move(e, r.Moves[e]) - r.Moves[e]
+				t += c.move(e, x.Moves) - x.Moves
 			}
 			control = t
 		}
-		if way := r.Way[i]; way != 0 && c.links != nil {
-			w := &r.Transfers[way-1]
+		if edge.Way != 0 && c.links != nil {
+			w := &r.Transfers[edge.Way-1]
 			post, ask, answer := c.links(w)
-			if edgeKind(r.Kind[i]) == edgeRequest {
+			if edge.Kind == edgeRequest {
 				t += ask - w.Ask + answer - w.Answer
 			} else {
 				t += post - w.Post + answer - w.Answer
@@ -127,20 +125,20 @@ func (r *replay) wall(c change) int64 {
 	s := r.scratch()
 	was, is := m.Start, m.Start
 	for _, e := range r.order {
-		rest := r.Start[e] - r.base[e]
+		x := &r.List[e]
+		rest := x.Start - r.base[e]
 		if c.rest != nil {
 			rest = c.rest(e, rest)
 		}
 		start := r.earliest(e, s, &c) + rest
-		length := r.Until[e] - r.Start[e]
-		end := r.End[e] - r.Start[e]
+		length, end := x.Until-x.Start, x.End-x.Start
 		if c.length != nil && length > 0 {
 			now := c.length(e, length)
 			end = int64(float64(end) * float64(now) / float64(length))
 			length = now
 		}
-		s.record(e, r.Worker[e], start, start+end, start+length)
-		was, is = max(was, r.End[e]), max(is, start+end)
+		s.record(e, x.Worker, start, start+end, start+length)
+		was, is = max(was, x.End), max(is, start+end)
 	}
 	return m.Wall() - was + is
 }
@@ -148,17 +146,17 @@ func (r *replay) wall(c change) int64 {
 // createdInPlace is the change that CFs whose creation waited for data are created where they run. (At its
 // start the program must send CFs to other nodes.) What looked at the data then runs there, too.
 func (r *replay) createdInPlace() change {
-	parent := func(e uint32) (uint32, bool) { return r.Parent[e] - 1, r.Parent[e] != 0 }
-	waited := make([]bool, len(r.Start)) // the execution, or one that led to it, was given data
-	to := make([]int32, len(r.Start))    // 1 + node to which what it created was sent
+	parent := func(e uint32) (uint32, bool) { return r.List[e].Parent - 1, r.List[e].Parent != 0 }
+	waited := make([]bool, len(r.List)) // the execution, or one that led to it, was given data
+	to := make([]int32, len(r.List))    // 1 + node to which what it created was sent
 	for _, e := range r.order {
-		waited[e] = !r.atomic(e) && r.Given[e]
+		waited[e] = !r.atomic(e) && r.List[e].Given
 		if p, ok := parent(e); ok {
 			waited[e] = waited[e] || waited[p]
-			if r.Moves[e] > 0 {
+			if r.List[e].Moves > 0 {
 				for ok && to[p] == 0 {
 					to[p] = r.nodeOf(e) + 1
-					if r.Given[p] {
+					if r.List[p].Given {
 						break
 					}
 					p, ok = parent(p)
@@ -183,10 +181,10 @@ func (r *replay) createdInPlace() change {
 }
 
 // code gives the code fragment of an execution.
-func (r *replay) code(e uint32) *model.Code { return &r.m.Codes[r.m.Sites[r.Site[e]].Code] }
+func (r *replay) code(e uint32) *model.Code { return &r.m.Codes[r.m.Sites[r.List[e].Site].Code] }
 
 // atomic tells whether an execution runs user code.
 func (r *replay) atomic(e uint32) bool { return r.code(e).Kind == trace.Atomic }
 
 // nodeOf gives the node of an execution on a worker.
-func (r *replay) nodeOf(e uint32) int32 { return r.node[r.Worker[e]] }
+func (r *replay) nodeOf(e uint32) int32 { return r.node[r.List[e].Worker] }

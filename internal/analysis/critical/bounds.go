@@ -25,7 +25,7 @@ func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
 	})
 	if !noLinks {
 		ns := c.ns
-		if slices.ContainsFunc(g.edges, func(s edges) bool { return s.flight != nil }) {
+		if slices.ContainsFunc(g.edges, func(s edges) bool { return s.Flight != nil }) {
 			ns = g.longest(list, true).ns
 		}
 		w.TinfLinksNS = &ns

@@ -28,7 +28,7 @@ type graph struct {
 	end    []int64  // by execution: its end; None where it has not ended
 	code   []uint32 // by execution: its code fragment
 	order  []uint32 // the executions on workers: whoever is waited for comes first
-	edges  []edges  // by execution >> stretchBits
+	edges  []edges  // by own execution >> stretchBits
 	budget int      // of together
 
 	// What only finding the edges takes.
@@ -49,11 +49,11 @@ const (
 
 // edges are the holds of neighbouring executions that are other executions.
 type edges struct {
-	at     []uint32 // by execution: where its edges start; and one more
-	from   []uint32 // the execution waited for; with workerBit if only for the worker
-	play   []int64
-	early  []int64 // nil where all are 0
-	flight []int64 // nil where all are 0
+	At     []uint32 // by execution: where its edges start; and one more
+	From   []uint32 // the execution waited for; with workerBit if only for the worker
+	Play   []int64
+	Early  []int64 // nil where all are 0
+	Flight []int64 // nil where all are 0
 }
 
 const workerBit = 1 << 31
@@ -62,21 +62,15 @@ const workerBit = 1 << 31
 func (g *graph) of(e uint32) (s *edges, i, k uint32) {
 	s = &g.edges[e>>stretchBits]
 	e &= stretchLen - 1
-	return s, s.at[e], s.at[e+1]
+	return s, s.At[e], s.At[e+1]
 }
 
-func (s *edges) earlyAt(i uint32) int64 {
-	if s.early == nil {
+// orZero gives one of Early or Flight.
+func orZero(list []int64, i uint32) int64 {
+	if list == nil {
 		return 0
 	}
-	return s.early[i]
-}
-
-func (s *edges) flightAt(i uint32) int64 {
-	if s.flight == nil {
-		return 0
-	}
-	return s.flight[i]
+	return list[i]
 }
 
 func (g *graph) holder() *holder {
@@ -86,21 +80,22 @@ func (g *graph) holder() *holder {
 func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph, error) {
 	n := m.Executions()
 	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n),
-		edges: make([]edges, (n+stretchLen-1)>>stretchBits)}
+		until: m.BusyUntil(), edges: make([]edges, (p.end-p.first+stretchLen-1)>>stretchBits)}
 	for e := range g.useful {
 		g.useful[e] = -1
 		g.code[e] = uint32(m.CodeOf(m.ExecCF[e]))
-		if g.end[e] = endOf(m, e); m.ExecEnd[e] == model.None {
+		if m.ExecEnd[e] != model.None {
+			g.end[e] = m.EndOf(e)
+		} else {
 			g.end[e] = model.None
 		}
 	}
 	var workers []*model.Worker
-	for id, w := range m.AllWorkers() {
-		if m.Own(id.Node) && w.First < w.End {
+	for _, w := range m.OwnWorkers() {
+		if w.First < w.End {
 			workers = append(workers, w)
 		}
 	}
-	g.findUntil()
 	lists := make([][]uint32, len(workers))
 	err := procs.Each(ctx, limit, len(workers), func(_, i int) error {
 		w := workers[i]
@@ -124,35 +119,11 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 		if holders[lane] == nil {
 			holders[lane] = g.holder()
 		}
-		g.edges[i] = holders[lane].stretch(g, p, i<<stretchBits, min((i+1)<<stretchBits, n))
+		first := p.first + i<<stretchBits
+		g.edges[i] = holders[lane].stretch(g, first, min(first+stretchLen, p.end))
 		return nil
 	})
 	return g, procs.Agree(p, err)
-}
-
-// findUntil finds the end of each execution. A structured CF makes CFs and posts values after the event that
-// says it has finished; that lasts until the last CF it made before its worker went on.
-func (g *graph) findUntil() {
-	m := g.m
-	g.until = make([]int64, m.Executions())
-	for e := range g.until {
-		g.until[e] = endOf(m, e)
-	}
-	for i, t := range m.Created {
-		cf := model.CF(i)
-		parent := m.Parent[cf]
-		if t == model.None || parent == 0 || m.Atomic(parent) {
-			continue
-		}
-		e, ok := m.Execution(parent, m.ParentExec[cf])
-		if !ok || t <= g.until[e] {
-			continue
-		}
-		w, node := m.WorkerOf(e)
-		if w != nil && int(node) == m.CFID(cf).Node() && (e+1 == w.End || t <= m.ExecStart[e+1]) {
-			g.until[e] = min(t, m.End)
-		}
-	}
 }
 
 // inOrder gives the executions of a worker in the order of before. That is nearly always their own.
@@ -190,17 +161,14 @@ func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
 }
 
 // stretch finds the edges of the executions from first to end. They are collected in lists that are used
-// again and again, then copied, so that no room is wasted. Executions of other processes have none here.
-func (h *holder) stretch(g *graph, p *peers, first, end int) edges {
+// again and again, then copied, so that no room is wasted.
+func (h *holder) stretch(g *graph, first, end int) edges {
 	s := &h.edges
-	s.from, s.play, s.early, s.flight = s.from[:0], s.play[:0], s.early[:0], s.flight[:0]
+	s.From, s.Play, s.Early, s.Flight = s.From[:0], s.Play[:0], s.Early[:0], s.Flight[:0]
 	at := make([]uint32, 0, end-first+1)
 	early, flight := false, false
 	for e := first; e < end; e++ {
-		at = append(at, uint32(len(s.from)))
-		if !p.own(e) {
-			continue
-		}
+		at = append(at, uint32(len(s.From)))
 		list := h.find(e)
 		path := -1
 		if g.hops != nil {
@@ -216,20 +184,20 @@ func (h *holder) stretch(g *graph, p *peers, first, end int) edges {
 				from |= workerBit
 			}
 			early, flight = early || l.early > 0, flight || l.flight > 0
-			s.from, s.play = append(s.from, from), append(s.play, l.play)
+			s.From, s.Play = append(s.From, from), append(s.Play, l.play)
 			if i == path {
-				g.hops[e] = pathHop{uint32(len(s.from)) - at[len(at)-1], h.backTo(e, l)}
+				g.hops[e] = pathHop{uint32(len(s.From)) - at[len(at)-1], h.backTo(e, l)}
 			}
-			s.early, s.flight = append(s.early, l.early), append(s.flight, l.flight)
+			s.Early, s.Flight = append(s.Early, l.early), append(s.Flight, l.flight)
 		}
 	}
-	at = append(at, uint32(len(s.from)))
-	out := edges{at: at, from: slices.Clone(s.from), play: slices.Clone(s.play)}
+	at = append(at, uint32(len(s.From)))
+	out := edges{At: at, From: slices.Clone(s.From), Play: slices.Clone(s.Play)}
 	if early {
-		out.early = slices.Clone(s.early)
+		out.Early = slices.Clone(s.Early)
 	}
 	if flight {
-		out.flight = slices.Clone(s.flight)
+		out.Flight = slices.Clone(s.Flight)
 	}
 	return out
 }
@@ -272,13 +240,13 @@ func (g *graph) above(depth []int64, e uint32, transfers bool) (best int, longes
 	best = -1
 	s, i, k := g.of(e)
 	for ; i < k; i++ {
-		from, after := s.from[i], s.earlyAt(i)
+		from, after := s.From[i], orZero(s.Early, i)
 		if from&workerBit != 0 {
 			continue
 		}
 		d := depth[from] - after
 		if transfers {
-			d += s.flightAt(i)
+			d += orZero(s.Flight, i)
 		}
 		if d > longest || best < 0 {
 			best, longest, early = int(from), d, after

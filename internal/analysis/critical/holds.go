@@ -93,14 +93,6 @@ func order(m *model.Model, a, b int) int {
 
 func before(m *model.Model, a, b int) bool { return order(m, a, b) < 0 }
 
-// endOf gives the end of an execution; one that did not end lasts as long as the run.
-func endOf(m *model.Model, e int) int64 {
-	if m.ExecEnd[e] == model.None {
-		return m.End
-	}
-	return max(m.ExecEnd[e], m.ExecStart[e])
-}
-
 // at moves to an execution; false if it is on no worker.
 func (h *holder) at(e int) bool {
 	if h.worker == nil || e < h.worker.First || e >= h.worker.End {
@@ -238,7 +230,7 @@ func (h *holder) findOrigin(e int) bool {
 	if n := m.ExecNumber[e]; n > 1 {
 		if p, ok := m.Execution(cf, n-1); ok && p != e && h.useful[p] >= 0 && before(m, p, e) {
 			_, h.where = m.WorkerOf(p)
-			h.origin = hold{from: p, reason: ReasonAgain, left: min(endOf(m, p), m.ExecStart[e])}
+			h.origin = hold{from: p, reason: ReasonAgain, left: min(m.EndOf(p), m.ExecStart[e])}
 			return true
 		}
 	}

@@ -91,15 +91,12 @@ type walker struct {
 // lastEnded gives the own execution of an atomic CF that ended last; -1 if none did.
 func lastEnded(m *model.Model, g *graph) int {
 	last := -1
-	for id, w := range m.AllWorkers() {
-		if !m.Own(id.Node) {
-			continue
-		}
+	for _, w := range m.OwnWorkers() {
 		for e := w.End - 1; e >= w.First; e-- {
 			if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) || g.useful[e] < 0 {
 				continue
 			}
-			if last < 0 || endOf(m, e) > endOf(m, last) {
+			if last < 0 || m.EndOf(e) > m.EndOf(last) {
 				last = e
 			}
 			break
@@ -123,9 +120,9 @@ func newWalker(m *model.Model, g *graph) *walker {
 // firstEnd gives the end of the atomic CF that ended first on an own node.
 func firstEnd(m *model.Model) int64 {
 	first := m.End
-	for id, w := range m.AllWorkers() {
-		if e := m.NextAtomic(w, w.First); m.Own(id.Node) && e < w.End {
-			first = min(first, endOf(m, e))
+	for _, w := range m.OwnWorkers() {
+		if e := m.NextAtomic(w, w.First); e < w.End {
+			first = min(first, m.EndOf(e))
 		}
 	}
 	return first
@@ -143,7 +140,7 @@ func (w *walker) begin(e int) {
 		return
 	}
 	w.last = m.CFString(m.ExecCF[e])
-	w.take(endOf(m, e), tail)
+	w.take(m.EndOf(e), tail)
 }
 
 // walk finds the steps, latest first, from an execution on.

@@ -2,7 +2,6 @@ package critical
 
 import (
 	"errors"
-	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -25,15 +24,10 @@ import (
 type peers struct {
 	procs.Group
 	m          *model.Model
-	first, end int                // own executions
-	theirs     []foreignExecution // those of others that are in the model, ascending
-}
-
-// foreignExecution is an execution of another process.
-type foreignExecution struct {
-	e     uint32 // here
-	rank  uint32
-	index uint32 // there, among those of that process
+	first, end int // own executions
+	// Where there are several processes: the numbers of the executions in this model, and where those of each
+	// process begin; see model.Numbers.
+	numbers, base []uint32
 }
 
 var errBroken = errors.New("internal error: what another process told about the critical path makes no sense")
@@ -47,62 +41,35 @@ func newPeers(m *model.Model, g procs.Group) *peers {
 // own tells whether an execution is one of this process.
 func (p *peers) own(e int) bool { return e >= p.first && e < p.end }
 
-// place gives the process that executed something, and the number there.
-func (p *peers) place(e uint32) (rank, number uint32) {
-	if p.own(int(e)) {
-		return uint32(p.Rank()), e - uint32(p.first)
-	}
-	t := &p.theirs[sort.Search(len(p.theirs), func(k int) bool { return p.theirs[k].e >= e })]
-	return t.rank, t.index
-}
-
 // executionTimes is what a process tells of an execution.
 type executionTimes struct{ Useful, Until int64 }
 
-// introduce fills in the useful time and the end of executions of others.
-func (p *peers) introduce(useful, until []int64) error {
+// introduce numbers the executions, and fills in the useful time and the end of those of others.
+func (p *peers) introduce(useful, until []int64) (err error) {
 	if p.Size() == 1 {
 		return nil
 	}
-	var list []uint32
-	for e := range useful {
+	if p.numbers, p.base, err = p.m.Numbers(p); err != nil {
+		return err
+	}
+	questions := make([][]uint32, p.Size())
+	for e, n := range p.numbers {
 		if !p.own(e) {
-			list = append(list, uint32(e))
+			k := p.m.ExecutedBy(e)
+			questions[k] = append(questions[k], n-p.base[k])
 		}
 	}
-	places, err := p.m.Places(p, list)
-	if err != nil {
-		return err
-	}
-	out := make([][]uint32, p.Size())
-	for i, e := range list {
-		t := foreignExecution{e: e, rank: uint32(p.m.ExecutedBy(int(e))), index: places[i]}
-		p.theirs = append(p.theirs, t)
-		out[t.rank] = append(out[t.rank], t.index)
-	}
-	asked, err := procs.Swap(p, out)
-	answers := make([][]executionTimes, p.Size())
-	for k, list := range asked {
-		for _, i := range list {
-			if int(i) >= p.end-p.first {
-				err = errBroken
-				break
-			}
-			answers[k] = append(answers[k], executionTimes{useful[p.first+int(i)], until[p.first+int(i)]})
+	answers, err := procs.Ask(p, questions, func(i uint32) (t executionTimes, err error) {
+		if int(i) >= p.end-p.first {
+			return t, errBroken
+		}
+		return executionTimes{useful[p.first+int(i)], until[p.first+int(i)]}, nil
+	})
+	for e := range p.numbers {
+		if k := p.m.ExecutedBy(e); err == nil && !p.own(e) {
+			useful[e], until[e] = answers[k][0].Useful, answers[k][0].Until
+			answers[k] = answers[k][1:]
 		}
 	}
-	if err := procs.Agree(p, err); err != nil {
-		return err
-	}
-	told, err := procs.Swap(p, answers)
-	for i := 0; i < len(p.theirs) && err == nil; i++ {
-		t := &p.theirs[i]
-		if len(told[t.rank]) == 0 {
-			err = errBroken
-			break
-		}
-		v := told[t.rank][0]
-		useful[t.e], until[t.e], told[t.rank] = v.Useful, v.Until, told[t.rank][1:]
-	}
-	return procs.Agree(p, err)
+	return err
 }

@@ -32,7 +32,7 @@ type lastExecution struct {
 func (w *walker) lastOf(p *peers, last int) (lastExecution, error) {
 	own := processEnds{First: w.firstEnd, There: last >= 0}
 	if own.There {
-		own.Last, own.Index = endOf(w.m, last), uint32(last-p.first)
+		own.Last, own.Index = w.m.EndOf(last), uint32(last-p.first)
 	}
 	all, err := procs.AllOf(p, own)
 	best := lastExecution{exec: -1, rank: -1}

@@ -26,8 +26,8 @@ func (g *graph) slack(list []int64, end int64) {
 		}
 		s, i, k := g.of(e)
 		for ; i < k; i++ {
-			from := s.from[i] &^ workerBit
-			list[from] = min(list[from], own+s.play[i])
+			from := s.From[i] &^ workerBit
+			list[from] = min(list[from], own+s.Play[i])
 		}
 	}
 }

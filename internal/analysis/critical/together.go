@@ -53,8 +53,8 @@ func (t *together) try(code int, d, end int64, budget *int) int64 {
 		s, i, k := t.of(e)
 		*budget -= int(k-i) + 1
 		for ; i < k; i++ {
-			from := s.from[i] &^ workerBit
-			if l := t.late[from] - s.play[i]; l > late {
+			from := s.From[i] &^ workerBit
+			if l := t.late[from] - s.Play[i]; l > late {
 				late, count = l, t.count[from]
 			}
 		}

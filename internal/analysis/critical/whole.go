@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The graph of all processes' executions. Those of a process are neighbours there, in the order of processes.
+// The graph of all processes' executions. Those of a process are neighbours there, in the order of processes,
+// and begin with a stretch of their own: so its stretches of edges are taken as they are.
 
 // wholeGraph is a graph put together.
 type wholeGraph struct {
@@ -41,39 +42,29 @@ func (k *executionKey) compare(o *executionKey) int {
 
 func keyOf(m *model.Model, e int) executionKey {
 	cf, start := m.ExecCF[e], m.ExecStart[e]
-	return executionKey{start, m.Created[cf], m.CFID(cf), endOf(m, e) > start}
+	return executionKey{start, m.Created[cf], m.CFID(cf), m.EndOf(e) > start}
 }
 
-// graphShare is the part of the graph that a process has: its own executions, and their edges in one list.
+// graphShare is the part of the graph that a process has: its own executions. The executions that edges come
+// from have the numbers that they have for all processes.
 type graphShare struct {
 	Keys        []executionKey
 	Useful, End []int64
 	Code        []uint32
 	Hops        []pathHop
-	Edges       []uint32 // by execution: how many edges it has
+	Edges       []edges
 	Order       []uint32
-
-	// By edge: the process of the execution waited for and its number there, with workerBit as in edges.
-	Rank, From          []uint32
-	Play, Early, Flight []int64
 }
 
-// share gives the part of this process.
+// share gives the part of this process. Its edges cannot be used here any more.
 func (g *graph) share(p *peers) *graphShare {
-	m := g.m
 	out := &graphShare{Useful: g.useful[p.first:p.end], End: g.end[p.first:p.end],
-		Code: g.code[p.first:p.end],
-		Hops: g.hops[p.first:p.end]}
+		Code: g.code[p.first:p.end], Hops: g.hops[p.first:p.end], Edges: g.edges}
 	for e := p.first; e < p.end; e++ {
-		out.Keys = append(out.Keys, keyOf(m, e))
-		s, i, k := g.of(uint32(e))
-		out.Edges = append(out.Edges, k-i)
-		for ; i < k; i++ {
-			rank, number := p.place(s.from[i] &^ workerBit)
-			out.Rank, out.From = append(out.Rank, rank), append(out.From, number|s.from[i]&workerBit)
-			out.Play = append(out.Play, s.play[i])
-			out.Early, out.Flight = append(out.Early, s.earlyAt(i)), append(out.Flight, s.flightAt(i))
-		}
+		out.Keys = append(out.Keys, keyOf(g.m, e))
+	}
+	for i := range g.edges {
+		g.edges[i].renumber(func(e uint32) uint32 { return p.numbers[e] })
 	}
 	for _, e := range g.order {
 		out.Order = append(out.Order, e-uint32(p.first))
@@ -81,36 +72,40 @@ func (g *graph) share(p *peers) *graphShare {
 	return out
 }
 
+// renumber changes the numbers of the executions that edges come from.
+func (s *edges) renumber(number func(e uint32) uint32) {
+	for i, e := range s.From {
+		s.From[i] = number(e&^workerBit) | e&workerBit
+	}
+}
+
 // gather puts the graphs of all processes together at the first one; the others get nil.
 func (g *graph) gather(p *peers) (*wholeGraph, error) {
-	sizes, err := procs.AllOf(p, uint32(p.end-p.first))
-	if err != nil {
-		return nil, err
-	}
 	w := &wholeGraph{graph: &graph{m: g.m, budget: g.budget}, base: []uint32{0}}
-	for k, n := range sizes {
-		w.base = append(w.base, w.base[k]+n)
-	}
-	var lists [][]uint32
-	take := func(rank int, s **graphShare) error {
-		if !w.fits(rank, *s) {
-			return procs.Told(rank, errBroken)
-		}
-		lists = append(lists, w.take(rank, *s))
-		return nil
+	for k := range p.Size() {
+		w.base = append(w.base, w.base[k]+(p.base[k+1]-p.base[k]+stretchLen-1)&^(stretchLen-1))
 	}
 	own := func() *graphShare { return g.share(p) }
-	if p.Rank() == 0 {
-		s := own()
-		if err := take(0, &s); err != nil {
-			return nil, err
-		}
+	if p.Rank() != 0 {
+		return nil, procs.Collect(p, own, nil)
 	}
-	if err := procs.Collect(p, own, take); err != nil || p.Rank() != 0 {
+	n := w.base[p.Size()]
+	w.keys, w.hops, w.code = make([]executionKey, n), make([]pathHop, n), make([]uint32, n)
+	w.useful, w.end, w.edges = make([]int64, n), make([]int64, n), make([]edges, n>>stretchBits)
+	var lists [][]uint32
+	take := func(rank int, s **graphShare) error {
+		if !w.fits(p, rank, *s) {
+			return procs.Told(rank, errBroken)
+		}
+		lists = append(lists, w.take(p, rank, *s))
+		return nil
+	}
+	s := own()
+	if err := take(0, &s); err != nil {
 		return nil, err
 	}
-	if n := len(w.edges); n > 0 {
-		w.edges[n-1].close()
+	if err := procs.Collect(p, own, take); err != nil {
+		return nil, err
 	}
 	w.order = merge(lists, func(a, b uint32) bool {
 		return cmp.Or(w.keys[a].compare(&w.keys[b]), cmp.Compare(a, b)) < 0
@@ -120,77 +115,45 @@ func (g *graph) gather(p *peers) (*wholeGraph, error) {
 }
 
 // fits tells whether a process's part of the graph makes sense.
-func (w *wholeGraph) fits(rank int, s *graphShare) bool {
-	n, edges := int(w.base[rank+1]-w.base[rank]), 0
-	for _, k := range s.Edges {
-		edges += int(k)
-	}
-	for i, k := range s.Rank {
-		if int(k) >= len(w.base)-1 || i >= len(s.From) || s.From[i]&^workerBit >= w.base[k+1]-w.base[k] {
+func (w *wholeGraph) fits(p *peers, rank int, s *graphShare) bool {
+	n, all := int(p.base[rank+1]-p.base[rank]), p.base[p.Size()]
+	left := n
+	for i := range s.Edges {
+		x, edges := &s.Edges[i], len(s.Edges[i].From)
+		many := min(left, stretchLen)
+		if left -= many; len(x.At) != many+1 || x.At[0] != 0 || !slices.IsSorted(x.At) ||
+			int(x.At[many]) != edges || len(x.Play) != edges || len(x.Early) != edges && x.Early != nil ||
+			len(x.Flight) != edges && x.Flight != nil ||
+			slices.ContainsFunc(x.From, func(e uint32) bool { return e&^workerBit >= all }) {
 			return false
 		}
 	}
-	return len(s.Keys) == n && len(s.Useful) == n && len(s.End) == n && len(s.Code) == n &&
+	return left == 0 && len(s.Keys) == n && len(s.Useful) == n && len(s.End) == n && len(s.Code) == n &&
 		len(s.Hops) == n &&
-		len(s.Edges) == n && len(s.Rank) == edges && len(s.From) == edges && len(s.Play) == edges &&
-		len(s.Early) == edges && len(s.Flight) == edges &&
 		!slices.ContainsFunc(s.Order, func(e uint32) bool { return int(e) >= n }) &&
 		!slices.ContainsFunc(s.Code, func(c uint32) bool { return int(c) >= len(w.m.Codes) })
 }
 
 // take adds the part of a process and gives its order.
-func (w *wholeGraph) take(rank int, s *graphShare) []uint32 {
-	w.keys, w.hops, w.code = append(w.keys, s.Keys...), append(w.hops, s.Hops...), append(w.code, s.Code...)
-	w.useful, w.end = append(w.useful, s.Useful...), append(w.end, s.End...)
-	i := 0
-	for e, n := range s.Edges {
-		to := w.edgesOf(w.base[rank] + uint32(e))
-		for ; n > 0; n-- {
-			worker := s.From[i] & workerBit
-			at := len(to.from)
-			to.from = append(to.from, w.base[s.Rank[i]]+s.From[i]&^workerBit|worker)
-			to.play = append(to.play, s.Play[i])
-			set(&to.early, at, s.Early[i])
-			set(&to.flight, at, s.Flight[i])
-			i++
-		}
+func (w *wholeGraph) take(p *peers, rank int, s *graphShare) []uint32 {
+	first := w.base[rank]
+	copy(w.keys[first:], s.Keys)
+	copy(w.hops[first:], s.Hops)
+	copy(w.code[first:], s.Code)
+	copy(w.useful[first:], s.Useful)
+	copy(w.end[first:], s.End)
+	copy(w.edges[first>>stretchBits:], s.Edges)
+	for i := range s.Edges {
+		s.Edges[i].renumber(func(e uint32) uint32 {
+			k := sort.Search(p.Size(), func(k int) bool { return p.base[k+1] > e })
+			return w.base[k] + e - p.base[k]
+		})
 	}
 	order := make([]uint32, len(s.Order))
 	for i, e := range s.Order {
-		order[i] = w.base[rank] + e
+		order[i] = first + e
 	}
 	return order
-}
-
-// set puts a number that is not 0 at the end of a list, which is only as long as it has to be.
-func set(list *[]int64, at int, v int64) {
-	if v != 0 {
-		*list = append(append(*list, make([]int64, at-len(*list))...), v)
-	}
-}
-
-// edgesOf begins the edges of an execution.
-func (w *wholeGraph) edgesOf(e uint32) *edges {
-	if int(e>>stretchBits) == len(w.edges) {
-		if n := len(w.edges); n > 0 {
-			w.edges[n-1].close()
-		}
-		w.edges = append(w.edges, edges{at: make([]uint32, 0, stretchLen+1)})
-	}
-	s := &w.edges[e>>stretchBits]
-	s.at = append(s.at, uint32(len(s.from)))
-	return s
-}
-
-// close ends the last execution's edges.
-func (s *edges) close() {
-	s.at = append(s.at, uint32(len(s.from)))
-	s.from, s.play = slices.Clip(s.from), slices.Clip(s.play)
-	for _, list := range []*[]int64{&s.early, &s.flight} {
-		if *list != nil {
-			*list = append(*list, make([]int64, len(s.from)-len(*list))...)
-		}
-	}
 }
 
 // pathVisit is a point of the path: when it comes, from later, to an execution, by its number there.
@@ -210,7 +173,7 @@ func (w *wholeGraph) path(e uint32, at int64) [][]pathVisit {
 		if h.Edge == 0 || h.Edge > k-i {
 			break
 		}
-		e, at = s.from[i+h.Edge-1]&^workerBit, min(at, h.At)
+		e, at = s.From[i+h.Edge-1]&^workerBit, min(at, h.At)
 	}
 	return list
 }
