@@ -110,10 +110,10 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 	tables func([]nodeTables) error) error {
 	perNode := make([]nodeTables, len(b.m.Nodes))
-	b.m.numbers = make([][]DF, len(b.m.Nodes))
+	b.m.numbers, b.m.siteNumbers = make([][]DF, len(b.m.Nodes)), make([][]uint32, len(b.m.Nodes))
 	for _, n := range r.Nodes() {
 		perNode[n] = b.tables.add(n, r.Defs(n))
-		b.m.numbers[n] = perNode[n].dfs
+		b.m.numbers[n], b.m.siteNumbers[n] = perNode[n].dfs, perNode[n].site
 	}
 	b.m.late = b.tables.late
 	if tables != nil {

@@ -44,17 +44,25 @@ func (m *Model) FindDF(key string) DF {
 	if err1 != nil || err2 != nil {
 		return 0
 	}
-	return m.numbered(dfRef{uint32(node), trace.DF(number)})
+	return m.DFNumbered(int(node), number)
 }
 
-// numbered gives the DF with a number of a node's file; 0 where nothing read here mentions it.
-func (m *Model) numbered(ref dfRef) DF {
-	if int(ref.node) < len(m.numbers) {
-		if list := m.numbers[ref.node]; int(ref.df) < len(list) && list[ref.df] != 0 {
-			return list[ref.df]
+// DFNumbered gives the DF with a number of a node's file; 0 where nothing read here mentions it.
+func (m *Model) DFNumbered(node int, number uint64) DF {
+	if node < len(m.numbers) {
+		if list := m.numbers[node]; number < uint64(len(list)) && list[number] != 0 {
+			return list[number]
 		}
 	}
-	return m.late[ref]
+	return m.late[dfRef{uint32(node), trace.DF(number)}]
+}
+
+// CodeAt gives the code fragment of the statement with a number of a node's file, 0 where it is not defined.
+func (m *Model) CodeAt(node int, site uint64) int {
+	if node < len(m.siteNumbers) && site < uint64(len(m.siteNumbers[node])) {
+		return m.Sites[m.siteNumbers[node][site]].Code
+	}
+	return 0
 }
 
 // DFID gives the 64-bit id of a DF, the same in all models of a run; 0 where no definition of the DF was

@@ -174,10 +174,11 @@ type Model struct {
 
 	dfHome []dfRef
 	// By node, then its file's numbers of DFs: theirs here. Those that no definition tells of are in late.
-	numbers [][]DF
-	late    map[dfRef]DF
-	defs    []*trace.Defs // by node
-	clocks  [][]ClockSync // by node: the correction of its clock
+	numbers     [][]DF
+	late        map[dfRef]DF
+	siteNumbers [][]uint32    // by node, then its file's numbers of statements: theirs here
+	defs        []*trace.Defs // by node
+	clocks      [][]ClockSync // by node: the correction of its clock
 
 	indexes indexes
 

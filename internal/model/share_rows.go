@@ -376,7 +376,7 @@ func (h *sharing) dfHere(w *wireDF) DF {
 		}
 		return df
 	}
-	if df := m.numbered(ref); df != 0 {
+	if df := m.DFNumbered(w.Node, uint64(w.Number)); df != 0 {
 		return df
 	}
 	return t.lateDF(ref, func() string { return w.Name })

@@ -36,8 +36,8 @@ type file struct {
 	seats []seat // of the threads, in the order of the system tree: the columns
 }
 
-// seat is the place of a thread in the system tree. A node of the run is a process of its rank, or a thread if
-// several nodes share a process.
+// seat is the place of a thread in the system tree. A node of the run is a process of its rank, or a thread
+// if several nodes share a process.
 type seat struct {
 	host            string
 	process, thread int // thread: by index into pattern.Result.Threads
@@ -178,7 +178,8 @@ func (f *file) trees(d *dialect) []*element {
 		return el("cnode", "", append([]attr{num("id", i), num("calleeId", d.firstRegion+c.Region)},
 			d.call(c)...)...), c.Parent
 	})
-	return []*element{el("doc", "").add(el("mirrors", "").add(el("murl", mirror))), metrics, program, f.system(d)}
+	doc := el("doc", "").add(el("mirrors", "").add(el("murl", mirror)))
+	return []*element{doc, metrics, program, f.system(d)}
 }
 
 // grow adds n elements to a tree, each to that of its parent, which comes before it, or to the root.

@@ -68,9 +68,9 @@ type filter struct {
 	link   *query.Link
 	code   int // 0: any
 	cf     trace.CF
-	df     map[int]trace.DF // by node: its number there; nil: any
-	text   []byte           // in small letters
-	hints  *hints           // of text; nil: none
+	df     *wantedDF // nil: any
+	text   []byte    // in small letters
+	hints  *hints    // of text; nil: none
 	lang   words.Lang
 	needed bool // an event must be inspected; kind and node are not enough
 }
@@ -279,18 +279,13 @@ func (f *filter) fields(e *events, s *shape, args []uint64) bool {
 	}
 	if f.code != 0 && !slices.ContainsFunc(s.cfs,
 		func(i uint8) bool { return f.l.codeOf(trace.CF(args[i])) == f.code }) &&
-		!slices.ContainsFunc(s.site, func(i uint8) bool { return e.codeOf(args[i]) == f.code }) {
+		!slices.ContainsFunc(s.site, func(i uint8) bool { return f.l.m.CodeAt(e.number, args[i]) == f.code }) {
 		return false
 	}
 	if f.df != nil {
-		df := uint64(f.df[e.number])
-		if df == 0 {
-			return false
-		}
-		if !slices.ContainsFunc(s.dfs, func(i uint8) bool { return args[i] == df }) &&
-			!(s.dfList && slices.Contains(args[s.fixed+1:], df)) {
-			return false
-		}
+		is := func(v uint64) bool { return f.df.is(f.l.m, e.number, v) }
+		return slices.ContainsFunc(s.dfs, func(i uint8) bool { return is(args[i]) }) ||
+			s.dfList && slices.ContainsFunc(args[s.fixed+1:], is)
 	}
 	return true
 }

@@ -140,7 +140,7 @@ func (h *hints) possible(l *List, e *events, k trace.Kind, args []uint64) bool {
 				found |= df(v)
 			}
 		case trace.FieldSite:
-			found |= h.codes[e.codeOf(args[i])]
+			found |= h.codes[l.m.CodeAt(e.number, args[i])]
 		case trace.FieldReason:
 			if args[i] < uint64(len(reasons)) {
 				found |= h.reasons[args[i]]

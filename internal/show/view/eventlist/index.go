@@ -61,15 +61,6 @@ type node struct {
 	defs   *trace.Defs
 	clock  clock
 	user   map[trace.Kind]*shape
-	sites  []int32 // by trace.Site: code fragment of the model
-}
-
-// codeOf returns the code fragment of a site, 0 if unknown.
-func (n *node) codeOf(site uint64) int {
-	if site < uint64(len(n.sites)) {
-		return int(n.sites[site])
-	}
-	return 0
 }
 
 func (n *node) shape(k trace.Kind) *shape {
@@ -152,21 +143,6 @@ func (l *List) newNode(number int) *node {
 	for _, s := range n.defs.UserKinds() {
 		n.user[s.Kind] = newShape(s)
 	}
-	codes := map[model.Code]int32{}
-	for i, c := range l.m.Codes {
-		codes[c] = int32(i)
-	}
-	n.defs.EachSite(func(s trace.SiteDef) {
-		def, ok := n.defs.Code(s.Code)
-		if !ok || s.Site >= 1<<24 {
-			return // far out: as if it were not defined
-		}
-		for int(s.Site) >= len(n.sites) {
-			n.sites = append(n.sites, 0)
-		}
-		n.sites[s.Site] = codes[model.Code{Name: n.defs.Name(def.Name), Kind: def.Kind, File: n.defs.Name(def.File),
-			Line: def.Line}]
-	})
 	return n
 }
 

@@ -287,9 +287,10 @@ func (w *writer) df(df trace.DF) {
 
 // site appends the function that a statement runs.
 func (w *writer) site(v uint64) {
-	code := w.l.m.Codes[w.codeOf(v)]
+	n := w.l.m.CodeAt(w.number, v)
+	code := w.l.m.Codes[n]
 	switch {
-	case w.codeOf(v) == 0:
+	case n == 0:
 		w.b = strconv.AppendUint(append(w.b, '#'), v, 10)
 	case code.Kind == trace.Sub || code.Kind == trace.Call:
 		w.text(code.Kind.String() + " " + oneLine(code.Name))

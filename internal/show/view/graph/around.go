@@ -42,7 +42,7 @@ type thing struct {
 // key names a thing, the same while a trace grows.
 func (g *Graph) key(v thing) string {
 	if v.df != 0 {
-		return g.t.DFKey(v.df)
+		return g.m.DFKey(v.df)
 	}
 	return g.t.CFKey(v.cf)
 }
@@ -145,7 +145,7 @@ func (g *Graph) edges(list []thing) []GraphEdge {
 
 func (g *Graph) cfNode(cf model.CF, t int64) GraphNode {
 	m := g.m
-	n := GraphNode{ID: g.id(thing{cf: cf}), Kind: kindCF, Title: g.t.Title(cf), Key: g.key(thing{cf: cf}),
+	n := GraphNode{ID: g.id(thing{cf: cf}), Kind: kindCF, Title: g.m.CFTitle(cf), Key: g.key(thing{cf: cf}),
 		NS: g.x.Time(cf), Code: m.CodeOf(cf)}
 	for range m.ExecutionsOf(cf) {
 		n.Count++

@@ -60,10 +60,10 @@ func CF(t *timeline.Timeline, key, lang string) (*CFStory, error) {
 	m, w := t.Model(), newTeller(t, lang)
 	site := &m.Sites[m.SiteOf[cf]]
 	at, await := w.stand(cf)
-	s := &CFStory{CF: t.CFKey(cf), Title: t.Title(cf), Code: m.CodeOf(cf),
+	s := &CFStory{CF: t.CFKey(cf), Title: m.CFTitle(cf), Code: m.CodeOf(cf),
 		Label: append([]int32{}, m.Label(cf)...), Source: w.place(m.SiteOf[cf]),
 		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: int(at.Node),
-		State: at.State.String(), Parent: t.CFKey(m.Parent[cf]), ParentTitle: t.Title(m.Parent[cf]),
+		State: at.State.String(), Parent: t.CFKey(m.Parent[cf]), ParentTitle: m.CFTitle(m.Parent[cf]),
 		Runs: []Run{}, Inputs: []DFRef{}, Outputs: []DFRef{}}
 	s.CreatedNS = w.since(m.Created[cf])
 	w.created(cf)

@@ -37,7 +37,7 @@ func DF(t *timeline.Timeline, key, lang string) (*DFStory, error) {
 		return nil, err
 	}
 	m, w := t.Model(), newTeller(t, lang)
-	s := &DFStory{DF: t.DFKey(df), Title: m.DFString(df), Name: m.DFNameOf(df), Nodes: []Held{}}
+	s := &DFStory{DF: m.DFKey(df), Title: m.DFString(df), Name: m.DFNameOf(df), Nodes: []Held{}}
 	w.makings(s, df)
 	w.requests(df)
 	for _, i := range m.MessagesOf(df) {

@@ -119,11 +119,11 @@ func TestStories(t *testing.T) {
 			}
 		}
 		for df := model.DF(1); int(df) < m.DFs(); df++ {
-			s, err := DF(tl, tl.DFKey(df), "en")
+			s, err := DF(tl, m.DFKey(df), "en")
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := DF(tl, tl.DFKey(df), "ru")
+			r, err := DF(tl, m.DFKey(df), "ru")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestSearch(t *testing.T) {
 			if m.Created[cf] == model.None {
 				continue
 			}
-			title := tl.Title(cf)
+			title := m.CFTitle(cf)
 			find(title, "cf", tl.CFKey(cf))
 			find(strings.ToUpper(title), "cf", tl.CFKey(cf))
 			find(strings.NewReplacer("[", " ", "]", " ").Replace(title), "cf", tl.CFKey(cf))
@@ -178,7 +178,7 @@ func TestSearch(t *testing.T) {
 			}
 		}
 		for df := model.DF(1); int(df) < m.DFs(); df++ {
-			find(m.DFString(df), "df", tl.DFKey(df))
+			find(m.DFString(df), "df", m.DFKey(df))
 		}
 		for code := range m.Codes[1:] {
 			find(m.Codes[code+1].Name, "code", string(rune('1'+code)))

@@ -208,7 +208,7 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 
 func (x *Index) cf(n uint32) Found {
 	m, cf := x.m, model.CF(n)
-	f := Found{Kind: "cf", Key: x.t.CFKey(cf), Title: x.t.Title(cf), Lane: -1}
+	f := Found{Kind: "cf", Key: x.t.CFKey(cf), Title: m.CFTitle(cf), Lane: -1}
 	at := m.Created[cf]
 	for e := range m.ExecutionsOf(cf) {
 		at, f.Lane = m.ExecStart[e], x.t.LaneOf(e)
@@ -223,7 +223,7 @@ func (x *Index) cf(n uint32) Found {
 
 func (x *Index) df(n uint32) Found {
 	m, df := x.m, model.DF(n)
-	f := Found{Kind: "df", Key: x.t.DFKey(df), Title: m.DFString(df), Lane: -1}
+	f := Found{Kind: "df", Key: m.DFKey(df), Title: m.DFString(df), Lane: -1}
 	if first, end := m.Creations(df); first < end {
 		at := m.MadeTime[first] - m.Start
 		f.T = &at

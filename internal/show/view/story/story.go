@@ -77,7 +77,7 @@ func (w *teller) tell(t int64, node int, cf model.CF, df model.DF, kind phrase, 
 		return
 	}
 	w.lines = append(w.lines, Line{T: t - w.m.Start, Node: node, Text: text(), CF: w.t.CFKey(cf),
-		DF: w.t.DFKey(df)})
+		DF: w.m.DFKey(df)})
 }
 
 // inOrder gives the lines in order of time.
@@ -94,7 +94,7 @@ func (w *teller) inOrder() []Line {
 	return w.lines
 }
 
-func (w *teller) ref(cf model.CF) CFRef { return CFRef{w.t.CFKey(cf), w.t.Title(cf)} }
+func (w *teller) ref(cf model.CF) CFRef { return CFRef{w.t.CFKey(cf), w.m.CFTitle(cf)} }
 
 func (w *teller) refOrNil(cf model.CF) *CFRef {
 	if cf == 0 {
@@ -150,7 +150,7 @@ func (w *teller) refs(list []model.CF, count int) (out []CFRef, more int) {
 }
 
 func (w *teller) dfRef(df model.DF, t int64) DFRef {
-	r := DFRef{DF: w.t.DFKey(df), Title: w.m.DFString(df)}
+	r := DFRef{DF: w.m.DFKey(df), Title: w.m.DFString(df)}
 	if i, ok := w.m.Creation(df, t); ok {
 		r.Bytes, r.Producer = w.m.MadeSize[i], w.refOrNil(w.m.MadeBy[i])
 	}

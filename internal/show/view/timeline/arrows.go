@@ -202,12 +202,12 @@ func (t *Timeline) ends(kind int, g *model.Message) ends {
 func (t *Timeline) arrow(kind int, g *model.Message) Arrow {
 	e := t.ends(kind, g)
 	a := Arrow{Kind: kindNames[kind], FromLane: e.from, ToLane: e.to, FromNode: int(g.From), ToNode: int(g.To),
-		What: t.Title(g.CF), Bytes: g.Bytes,
+		What: t.m.CFTitle(g.CF), Bytes: g.Bytes,
 		Producer: t.CFKey(e.producer), Consumer: t.CFKey(e.consumer),
 		Link: slou.Link{From: g.From, To: g.To}.String()}
 	a.T0, a.T1 = t.way(g)
 	if kind != aCF {
-		a.What, a.DF = t.m.DFString(g.DF), t.DFKey(g.DF)
+		a.What, a.DF = t.m.DFString(g.DF), t.m.DFKey(g.DF)
 	}
 	return a
 }

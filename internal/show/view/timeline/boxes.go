@@ -149,7 +149,7 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 		from, to := t.bounds(l.worker, e)
 		c.Lane, c.Start, c.End = append(c.Lane, n), append(c.Start, from), append(c.End, to)
 		c.CF, c.Code, c.Label = append(c.CF, t.CFKey(cf)), append(c.Code, m.CodeOf(cf)),
-			append(c.Label, t.Title(cf))
+			append(c.Label, t.m.CFTitle(cf))
 		c.Structured = append(c.Structured, one(!m.Atomic(cf)))
 		c.Running = append(c.Running, one(m.ExecEnd[e] == model.None && e+1 == l.worker.End))
 	}
@@ -170,9 +170,9 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 		g.Factor, g.Part = append(g.Factor, t.names[t.rows[p]]), append(g.Part, t.parts[p].String())
 		g.Consumer, g.Producer = append(g.Consumer, t.CFKey(l.consumer[i])),
 			append(g.Producer, t.CFKey(l.producer[i]))
-		g.DF = append(g.DF, t.DFKey(l.df[i]))
-		g.ConsumerTitle, g.ProducerTitle = append(g.ConsumerTitle, t.Title(l.consumer[i])),
-			append(g.ProducerTitle, t.Title(l.producer[i]))
+		g.DF = append(g.DF, t.m.DFKey(l.df[i]))
+		g.ConsumerTitle, g.ProducerTitle = append(g.ConsumerTitle, t.m.CFTitle(l.consumer[i])),
+			append(g.ProducerTitle, t.m.CFTitle(l.producer[i]))
 		g.DFTitle = append(g.DFTitle, m.DFString(l.df[i]))
 	}
 }

@@ -92,7 +92,7 @@ func TestBoxes(t *testing.T) {
 					w.Producer, w.DF = append(w.Producer, g.Producer[i]), append(w.DF, g.DF[i])
 					title := func(key string) string {
 						cf, _ := tl.FindCF(key)
-						return tl.Title(cf)
+						return m.CFTitle(cf)
 					}
 					w.ConsumerTitle, w.ProducerTitle = append(w.ConsumerTitle, title(g.Consumer[i])),
 						append(w.ProducerTitle, title(g.Producer[i]))
@@ -213,7 +213,7 @@ func TestWaits(t *testing.T) {
 			for e := range m.ExecutionsOf(cf) {
 				for _, df := range m.Inputs(e) {
 					if !slices.ContainsFunc(got.Arrows, func(a Arrow) bool {
-						return a.Kind == "wait" && a.What == m.DFString(df) && a.DF == tl.DFKey(df) &&
+						return a.Kind == "wait" && a.What == m.DFString(df) && a.DF == m.DFKey(df) &&
 							a.T1 == m.ExecStart[e]-m.Start && a.ToLane == tl.LaneOf(e) && a.Consumer == tl.CFKey(cf)
 					}) {
 						t.Fatalf("%s did not wait for %s", m.CFString(cf), m.DFString(df))

@@ -125,7 +125,7 @@ func (t *Timeline) step(res *critical.Result, steps []critical.Step) PathStep {
 		s.Factor, s.Part = "undivided", ""
 	}
 	if best.CF != 0 {
-		s.CF, s.Title, s.Code = t.CFKey(best.CF), t.Title(best.CF), t.m.CodeOf(best.CF)
+		s.CF, s.Title, s.Code = t.CFKey(best.CF), t.m.CFTitle(best.CF), t.m.CodeOf(best.CF)
 		s.Lane = t.LaneOf(int(best.Execution))
 		if best.DF != 0 {
 			s.Title = t.m.DFString(best.DF)

@@ -88,10 +88,6 @@ func (t *Timeline) CFKey(cf model.CF) string {
 	return t.m.CFID(cf).String()
 }
 
-// Title returns a readable name of a CF: its label, or its code fragment, with indices: "mult[1][2]"; "" for
-// none.
-func (t *Timeline) Title(cf model.CF) string { return t.m.CFTitle(cf) }
-
 // nodesOf reports, by node, whether one of its lanes is in a list.
 func (t *Timeline) nodesOf(lanes []int) []bool {
 	out := make([]bool, len(t.m.Nodes))
@@ -103,14 +99,6 @@ func (t *Timeline) nodesOf(lanes []int) []bool {
 
 // all reports whether a list of distinct lanes contains all.
 func (t *Timeline) all(lanes []int) bool { return len(lanes) == len(t.lanes) }
-
-// DFKey is the key of a DF, "" for none.
-func (t *Timeline) DFKey(df model.DF) string {
-	if df == 0 {
-		return ""
-	}
-	return t.m.DFKey(df)
-}
 
 // FindDF returns the DF with a key. It fails with fs.ErrNotExist if the run has none.
 func (t *Timeline) FindDF(key string) (model.DF, error) {

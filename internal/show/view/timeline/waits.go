@@ -68,7 +68,7 @@ func (t *Timeline) wait(e int, df model.DF) Arrow {
 	m := t.m
 	start := m.ExecStart[e]
 	a := Arrow{Kind: "wait", T1: t.at(start), FromLane: -1, ToLane: t.LaneOf(e), FromNode: -1, ToNode: -1,
-		What: m.DFString(df), DF: t.DFKey(df), Consumer: t.CFKey(m.ExecCF[e])}
+		What: m.DFString(df), DF: t.m.DFKey(df), Consumer: t.CFKey(m.ExecCF[e])}
 	if a.ToLane >= 0 {
 		a.ToNode = t.lanes[a.ToLane].id.Node
 	}
