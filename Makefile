@@ -50,10 +50,12 @@ LONG_FIRST := ./cli ./web ./internal/show/experiment ./sdk/...
 REST       := $$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))")
 # What test leaves to test-long: what is like another test and takes long. Tests themselves try less, see package effort.
 LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
-# What test does not run under -race: long, and nothing in it is concurrent. Everything else in the concurrent
-# packages it runs under -race alone.
-SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestComparingMoreOftenHelps$$|^TestDamageAnywhere$$|^TestBuildsWithout$$
-SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./trace
+# What test does not run under -race: long, and nothing in it is concurrent, or it asks about the language, not about
+# what workers do to each other. Everything else in the concurrent packages runs under -race alone; test-long runs
+# all of it both ways.
+SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|6|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
+	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams)$$
+SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./internal/run/engine ./trace
 BENCH_LEFT := TestQuick/^(page|watched|follow|share|ingest|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
 

@@ -19,9 +19,9 @@ import (
 var endless = map[string]string{
 	"many CFs": `C++ sub spin(int i) ${{
     if (i == 0) { printf("ready\n"); fflush(stdout); }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
 $}}
-sub main() for i = 0 .. 1000000 spin(i);
+sub main() for i = 0 .. 50000 spin(i);
 `,
 	"one CF that never returns": `C++ sub spin(int i) ${{
     if (i < 100) return;
