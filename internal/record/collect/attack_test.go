@@ -248,15 +248,7 @@ func renumbered(b []byte, number uint32) []byte {
 func TestJumpAhead(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	info := writeTrace(t, src, []int{0}, 3000)
-	var data []byte
-	for _, b := range someBlocks(t, 3000) {
-		if head, _, err := trace.ParseBlockHeader(b); err != nil {
-			t.Fatal(err)
-		} else if !head.Defs {
-			data = b
-			break
-		}
-	}
+	data := eventBlock(t, 3000)
 	for _, name := range []string{"stranger", "first"} {
 		s := serveAt(t, "", Config{Dir: t.TempDir()})
 		conn, raw := dial(t, s.addr)

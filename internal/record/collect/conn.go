@@ -292,7 +292,7 @@ func (k *conn) take(f stream.Frame) error {
 	case stream.TypeClose:
 		return with(stream.ParseNode, f, k.close)
 	case stream.TypeEnd:
-		return k.run.tell(k, func(s *sender) { s.Ended = true })
+		return k.run.tell(k, func(*sender) { k.run.end(k) })
 	case stream.TypeLost:
 		return with(stream.ParseLost, f, k.lost)
 	case stream.TypePing:
@@ -412,7 +412,7 @@ func (k *conn) written(node int, err error) error {
 	case err != nil:
 		return k.run.fail(node, err)
 	}
-	k.run.mended(node)
+	k.run.written(k, node)
 	return nil
 }
 
@@ -427,8 +427,10 @@ func (k *conn) close(node int) error {
 	}
 	grown, err := f.end(k, node)
 	k.run.grow(grown)
-	if err := k.written(node, err); err != nil {
-		return err
+	if err != nil || grown != 0 {
+		if err := k.written(node, err); err != nil {
+			return err
+		}
 	}
 	return k.run.tell(k, func(*sender) {})
 }

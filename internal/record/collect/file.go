@@ -30,13 +30,13 @@ type file struct {
 	have  *trace.Have     // what it holds, while it is closed; nil: not known
 }
 
-// open makes k the owner and returns what there is, and who was the owner before.
-func (f *file) open(k *conn, node int) (have trace.Have, old *conn, err error) {
+// open makes k the owner and returns what there is. Who was the owner before is told and cut off.
+func (f *file) open(k *conn, node int) (have trace.Have, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.out == nil && f.have == nil {
 		if err := f.look(k, node); err != nil {
-			return have, nil, err
+			return have, err
 		}
 	}
 	if f.out != nil {
@@ -44,8 +44,12 @@ func (f *file) open(k *conn, node int) (have trace.Have, old *conn, err error) {
 	} else {
 		have = trace.Have{Defs: f.have.Defs, Streams: maps.Clone(f.have.Streams)}
 	}
-	old, f.owner = f.owner, k
-	return have, old, nil
+	if f.owner != nil && f.owner != k {
+		f.owner.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
+			" sender now, %s", node, k.host()), Final: true})
+	}
+	f.owner = k
+	return have, nil
 }
 
 // look finds out what there is from before this collector was started.

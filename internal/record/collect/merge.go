@@ -17,11 +17,16 @@ var worst = []string{trace.EndedDone, trace.EndedInterrupted, trace.EndedStuck, 
 
 // merge makes one RunInfo of what the senders of a run say. Of a node its own sender tells;
 // otherwise the first sender that knows something does, in the order of their nodes. The
-// run has ended when all have sent everything, in the worst way that any of them tells.
+// run has ended when all have sent everything, in the worst way that any of them tells. Those of whom
+// nothing is kept count for nothing, unless there are no others: they may never send anything.
 //
 // broken says why a node cannot be written here.
 func merge(id string, senders []*sender, broken map[int]string) *trace.RunInfo {
 	senders = slices.Clone(senders)
+	with := slices.DeleteFunc(slices.Clone(senders), func(s *sender) bool { return len(s.Nodes) == 0 })
+	if len(with) > 0 {
+		senders = with
+	}
 	slices.SortStableFunc(senders, func(a, b *sender) int {
 		return cmp.Or(slices.Compare(a.Nodes, b.Nodes), strings.Compare(a.Name, b.Name))
 	})

@@ -149,19 +149,25 @@ func (r *run) wakeUp(host string) error {
 		return diskRefusal(err)
 	}
 	r.free, r.resting, r.senders = free, false, st.Senders
-	for _, node := range st.Finished {
-		if node >= 0 && node <= trace.MaxNode {
-			r.files[node] = new(file)
-			r.files[node].finished.Store(true)
+	at := func(node int) *file {
+		if node < 0 || node > trace.MaxNode {
+			return new(file)
 		}
+		if r.files[node] == nil {
+			r.files[node] = new(file)
+		}
+		return r.files[node]
 	}
 	for _, s := range r.senders {
 		for _, node := range s.Nodes {
-			if r.files[node] == nil {
-				r.files[node] = new(file)
-			}
-			r.files[node].first, r.files[node].by = s.Name, s
+			at(node).first, at(node).by = s.Name, s
 		}
+	}
+	for node, name := range st.First {
+		at(node).first = name
+	}
+	for _, node := range st.Finished {
+		at(node).finished.Store(true)
 	}
 	return nil
 }
@@ -294,10 +300,13 @@ func (r *run) save() (err error) {
 	start := time.Now()
 	defer func() { r.savedAt, r.cost = time.Now(), time.Since(start) }()
 	info := merge(r.id, r.senders, r.broken)
-	st := &state{ID: r.id, From: r.from, Senders: r.senders, Forwarded: r.forwarded}
+	st := &state{ID: r.id, From: r.from, Senders: r.senders, Forwarded: r.forwarded, First: map[int]string{}}
 	for node, f := range r.files {
 		if f.finished.Load() {
 			st.Finished = append(st.Finished, node)
+		}
+		if f.by == nil || f.by.Name != f.first {
+			st.First[node] = f.first
 		}
 	}
 	slices.Sort(st.Finished)
@@ -359,23 +368,20 @@ func (r *run) open(k *conn, node int) (trace.Have, error) {
 		}
 		k.files[node] = f
 	}
-	have, old, err := f.open(k, node)
+	have, err := f.open(k, node)
 	if err != nil {
 		return have, r.fail(node, err)
 	}
-	if old != nil && old != k {
-		old.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
-			" sender now, %s", node, k.host()), Final: true})
+	return have, nil
+}
+
+// keeps makes a node that of a connection's sender: something of it is kept that this one sent. r.mu is held.
+func (r *run) keeps(k *conn, node int) {
+	f, now := k.files[node], k.sender
+	if f.by == now {
+		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if k.sender.conn != k {
-		return have, stream.ErrCut
-	}
-	if k.sender.has(node) {
-		return have, nil
-	}
-	if s := f.by; s != nil && s != k.sender {
+	if s := f.by; s != nil {
 		if at, ok := slices.BinarySearch(s.Nodes, node); ok {
 			s.Nodes = slices.Delete(s.Nodes, at, at+1)
 		}
@@ -385,11 +391,21 @@ func (r *run) open(k *conn, node int) (trace.Have, error) {
 			r.senders = slices.DeleteFunc(r.senders, func(o *sender) bool { return o == s })
 		}
 	}
-	f.by = k.sender
-	at, _ := slices.BinarySearch(k.sender.Nodes, node)
-	k.sender.Nodes = slices.Insert(k.sender.Nodes, at, node)
+	f.by = now
+	at, _ := slices.BinarySearch(now.Nodes, node)
+	now.Nodes = slices.Insert(now.Nodes, at, node)
 	r.saveSoon()
-	return have, nil
+}
+
+// end notes that a sender has sent all there is. What it opened is its own, unless it is that of one who has
+// ended; r.mu is held.
+func (r *run) end(k *conn) {
+	k.sender.Ended = true
+	for node, f := range k.files {
+		if f.by == nil || !f.by.Ended {
+			r.keeps(k, node)
+		}
+	}
 }
 
 // lag notes how far behind the sender of a connection says it is.
@@ -421,10 +437,11 @@ func (r *run) fail(node int, err error) *stream.Refusal {
 	return refusal
 }
 
-// mended takes back what fail and full noted: a node was written again.
-func (r *run) mended(node int) {
+// written takes back what fail and full noted: something of a node was kept that a connection sent.
+func (r *run) written(k *conn, node int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.keeps(k, node)
 	r.err = ""
 	if _, ok := r.broken[node]; !ok {
 		return

@@ -28,6 +28,8 @@ type state struct {
 	Senders   []*sender `json:"senders"`
 	Finished  []int     `json:"finished"`            // nodes whose files have their index
 	Forwarded string    `json:"forwarded,omitempty"` // the collector that has all of it
+	// senders that opened a node first, where they are not those that have it
+	First map[int]string `json:"first,omitempty"`
 }
 
 // sender is one who sends nodes of a run, or has sent them.
@@ -35,7 +37,7 @@ type sender struct {
 	Name    string              `json:"name"`
 	Version string              `json:"version,omitempty"`
 	Info    *trace.RunInfo      `json:"info"`
-	Nodes   []int               `json:"nodes"` // that it opened last
+	Nodes   []int               `json:"nodes"` // of which it has sent something last
 	Lost    map[int]stream.Lost `json:"lost,omitempty"`
 	Ended   bool                `json:"ended"` // it has sent all there is
 

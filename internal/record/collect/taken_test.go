@@ -17,7 +17,7 @@ func TestFolderTakenAway(t *testing.T) {
 	k := &conn{c: &Collector{ctx: t.Context()},
 		run: &run{id: trace.NewRunID(), dir: dir}, sender: &sender{Name: "s"}}
 	f := &file{first: "s"}
-	if _, _, err := f.open(k, 0); err != nil {
+	if _, err := f.open(k, 0); err != nil {
 		t.Fatal(err)
 	}
 	put := func(block []byte) error {
@@ -34,7 +34,7 @@ func TestFolderTakenAway(t *testing.T) {
 	if err := put(blocks[1]); !errors.Is(err, trace.ErrReplaced) {
 		t.Error(err)
 	}
-	if have, _, err := f.open(k, 0); err != nil || have.Defs != 0 || len(have.Streams) != 0 {
+	if have, err := f.open(k, 0); err != nil || have.Defs != 0 || len(have.Streams) != 0 {
 		t.Error(have, err)
 	}
 }
