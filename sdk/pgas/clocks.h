@@ -1,43 +1,42 @@
-/* clocks.h: how far the clock of each node is from node 0's. Part of gasp.c and shmem.c, which say how nodes
- * talk.
+/* clocks.h measures how far the clock of each node is from node 0's. It is part of gasp.c and shmem.c, which
+ * say how nodes talk.
  *
- * Problem. Processes of several hosts read different clocks, some milliseconds apart, and some millionths
- * faster or slower.
+ * Problem. Processes on several hosts read different clocks. They are some milliseconds apart, and some
+ * millionths faster or slower.
  *
- * Plan. Each node has a few numbers of 64 bits that others can write: slots. One node after the other is
- * given its turn by node 0, asks it for the time, by writing a number there and waiting for the answer in a
- * slot of its own, 20 times, and believes the answer that came back soonest: node 0 read its clock at some
- * time between question and answer, about in the middle. That is done at the start and at the end; readers of
- * the trace interpolate.
+ * Plan. Each node has a few 64-bit numbers that others can write: slots. Node 0 gives one node after the
+ * other its turn. That node asks node 0 for the time, by writing a number there and waiting for the answer in
+ * a slot of its own. It asks 20 times and believes the answer that came back soonest: node 0 read its clock
+ * at some time between question and answer, about in the middle. This is done at the start and at the end;
+ * readers of the trace interpolate.
  *
- * Nobody waits for ever: who gets no answer in time never asks again, since a late answer would be taken for
- * the next one, and node 0 listens to nobody any more when somebody to whom it has given the turn says
- * nothing. */
+ * Nobody waits forever. A node that gets no answer in time never asks again, because a late answer would be
+ * mistaken for the next one. If a node says nothing in its turn, node 0 stops listening to anybody. */
 
 #include <sched.h>
 
 /* Slots of a node. */
 enum {
-    WSC_HERE,     /* for a front door to tell that the node is there */
+    WSC_HERE,     /* the collector says here that the node is present */
     WSC_TURN,     /* WSC_GO: node 0 listens to this node; WSC_NEVER: it does not */
     WSC_ANSWER,   /* the time, + 1 */
-    WSC_QUESTION, /* of node 0: 2 * node: what time is it?, 2 * node + 1: no more questions */
+    WSC_QUESTION, /* at node 0: 2 * node: what time is it?; 2 * node + 1: no more questions */
     WSC_SLOTS
 };
 enum { WSC_GO = 1, WSC_NEVER = 2 };
 enum { WSC_PATIENCE = 2 }; /* seconds to wait for an answer */
 
-/* How a node talks. put writes a slot: at the latest soon after it has returned the other one sees it. get
- * reads one, and lets the run-time system make progress. */
+/* How a node talks. put writes a slot; the other node sees the value when put returns or soon after. get
+ * reads a slot, and lets the run-time system make progress. */
 typedef struct wsc_talk {
     int me;
     void (*put)(int node, int slot, int64_t value);
     int64_t (*get)(int node, int slot);
-    int silent; /* somebody did not answer */
+    int silent; /* some node did not answer */
 } wsc_talk;
 
-/* wsc_await waits, some seconds at most, until an own slot is at least that large. It returns 0 if it does
- * not become so. */
+/* wsc_await waits until a slot of this node has at least the value least, and returns its value. It returns 0
+ * if that takes longer than the given seconds. */
 static int64_t wsc_await(const wsc_talk *w, int slot, int64_t least, int seconds) {
     int64_t limit = ws_now() + (int64_t)seconds * 1000000000, value;
     for (int i = 0; (value = w->get(w->me, slot)) < least; i++) {
@@ -48,8 +47,8 @@ static int64_t wsc_await(const wsc_talk *w, int slot, int64_t least, int seconds
     return value;
 }
 
-/* wsc_answer is node 0's part, for one node after the other: it gives it its turn and answers it until it has
- * no more questions. */
+/* wsc_answer is what node 0 does for each other node: it gives the node its turn and answers until the node
+ * has no more questions. */
 static void wsc_answer(wsc_talk *w, int node) {
     w->put(0, WSC_QUESTION, 0);
     w->put(node, WSC_TURN, w->silent ? WSC_NEVER : WSC_GO);
@@ -62,14 +61,14 @@ static void wsc_answer(wsc_talk *w, int node) {
     }
 }
 
-/* What has to be added to a node's clock to get node 0's. */
+/* What to add to a node's clock to get node 0's. */
 typedef struct wsc_offset {
-    int64_t time;  /* when it was so, by the node's clock; 0: now */
+    int64_t time;  /* when it was measured, by the node's clock; 0: now */
     int64_t ns;
-    int64_t error; /* at most; -1: it could not be found out */
+    int64_t error; /* ns, at most; -1: it could not be measured */
 } wsc_offset;
 
-/* wsc_ask asks node 0 often and returns the best answer. */
+/* wsc_ask asks node 0 several times and returns the best answer. */
 static wsc_offset wsc_ask(wsc_talk *w) {
     const int rounds = 20;
     wsc_offset best = {0, 0, -1};
@@ -89,8 +88,8 @@ static wsc_offset wsc_ask(wsc_talk *w) {
     return best;
 }
 
-/* wsc_take_turn is the part of a node whom node 0 answers: it waits for its turn, some seconds at most, and
- * asks if it has to. */
+/* wsc_take_turn is what the other nodes do: it waits for its turn, for the given seconds at most, and then
+ * asks, if asks is set. */
 static wsc_offset wsc_take_turn(wsc_talk *w, int seconds, int asks) {
     wsc_offset found = {0, 0, -1};
     int64_t turn = wsc_await(w, WSC_TURN, 1, seconds);
@@ -101,8 +100,8 @@ static wsc_offset wsc_take_turn(wsc_talk *w, int seconds, int asks) {
     return found;
 }
 
-/* wsc_clock_sync records what was found out, for every node but 0. What the thread recorded last must not be
- * later than that. */
+/* wsc_clock_sync records the offset, for every node but 0. Times within a stream must not go back, so the
+ * thread must not have recorded anything later than the offset. */
 static void wsc_clock_sync(wsc_thread *t, wsc_offset o) {
     if (t && t->s->cap && t->node->node && o.error >= 0 && wsc_set.clock_sync != WSC_CLOCK_OFF)
         ws_clock_sync_at(t->s, o.time ? o.time : ws_now(), o.ns, o.error);

@@ -1,35 +1,35 @@
 #ifndef WHYSLOW_COLLECT_H
 #define WHYSLOW_COLLECT_H
-/* collect.h: what collectors for PGAS programs have in common, on top of whyslow.h.
+/* collect.h: the common part of the collectors for PGAS programs, on top of whyslow.h.
  *
- * Problem. A library that is called in the midst of somebody else's program (a UPC run-time system through
- * GASP, OpenSHMEM through PSHMEM) must record what is entered and left, by which thread, called from where,
- * and must neither be noticed nor do harm, whatever the program does: start threads, fork, call back into the
- * library, exit in the middle.
+ * Problem. A library that runs inside somebody else's program (a UPC run-time system through GASP, OpenSHMEM
+ * through PSHMEM) must record which operations are entered and left, by which thread, and from which place in
+ * the source. It must do no harm and stay unnoticed, whatever the program does: start threads, fork, call
+ * back into the library, exit in the middle.
  *
- * Plan. A node is a UPC thread or an OpenSHMEM PE: a context of whyslow.h with one worker, and a file of its
- * own. A wsc_thread is a thread of the operating system that records for a node: the first one is stream 0,
- * the worker; further ones are streams 1, 2 and so on, made when they first call (wsc_here) and used again
- * when their thread has ended. An operation is
+ * Plan. A node is a UPC thread or an OpenSHMEM PE: a context of whyslow.h with one worker and a file of its
+ * own. A wsc_thread is a thread of the operating system that records for a node. The first one is stream 0,
+ * the worker. Further ones are streams 1, 2 and so on; they are made at the thread's first call (wsc_here)
+ * and used again by another thread when it has ended. An operation is
  *
  *     wsc_call c = wsc_enter(t, OP_PUT, __builtin_return_address(0));    onEntered
- *     if (c.s) ws_put_at(c.s, c.time, to, bytes, 0);                     what describes it, at the same time
+ *     if (c.s) ws_put_at(c.s, c.time, to, bytes, 0);                     its description, at the same time
  *     ... the operation itself ...
- *     int64_t end = wsc_now(&c);                                         0 where nothing is recorded
- *     if (end) ws_acquired_at(c.s, end, lock);                           what is true from its end on
+ *     int64_t end = wsc_now(&c);                                         0 if nothing is recorded
+ *     if (end) ws_acquired_at(c.s, end, lock);                           what holds from its end on
  *     wsc_leave_at(&c, end);                                             onExited; or wsc_leave(&c)
  *
- * c.s is null where nothing is to be recorded: not open yet, closed, child of a fork, switched off, left out
- * by the level of instrumentation, or called inside of another operation (the library's own calls of itself).
- * wsc_leave is to be called in all cases.
+ * c.s is null if the operation is not recorded: the file is not open yet or already closed, this is the child
+ * of a fork, recording is off, the level of instrumentation leaves the operation out, or it runs inside
+ * another one (the library calls itself). Call wsc_leave in all cases.
  *
- * Sites are found by a hash table of the thread's own, without locks; the first time a place is seen, in one
- * of the node's.
+ * Each thread finds sites in a hash table of its own, without locks, and asks the table of its node for a
+ * place that it sees for the first time.
  *
- * Nothing is ever freed while the program runs: threads that go on after the end find everything there, and
- * record nothing.
+ * Nothing is freed while the program runs: threads that go on after the end still find everything, and record
+ * nothing.
  *
- * The file is to be included first, by one source file per library. */
+ * One source file per library includes this file, before any other. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr1 */
@@ -59,8 +59,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Programs may have a whyslow.h of their own, whose functions must not be taken for ours nor ours for theirs.
- * The system's headers are included above, because their functions are not ours to hide. */
+/* A program may have a whyslow.h of its own. Hidden symbols keep its functions and ours apart. The system's
+ * headers are included above, because their functions are not ours to hide. */
 #pragma GCC visibility push(hidden)
 #define WHYSLOW_IMPLEMENTATION
 #if defined(__has_include) && !__has_include("whyslow.h")
@@ -74,7 +74,7 @@
 #define WSC_UNUSED __attribute__((unused))
 #define WSC_THREAD static __thread __attribute__((tls_model("initial-exec"), unused))
 
-/* Levels of instrumentation (WHYSLOW_INSTRUMENT), each with what the one before has. */
+/* Levels of instrumentation (WHYSLOW_INSTRUMENT). Each includes the one before. */
 enum { WSC_SYNC, WSC_CALLS, WSC_LOCAL, WSC_FUNCTIONS };
 
 /* Kinds of collectives, for wsc_collective. */
@@ -104,17 +104,19 @@ enum { WSC_ALL, WSC_MY, WSC_NO, WSC_SYNC_NONE = 9, WSC_MODES };
 #define WSC_SYNC_MODE(in, out) (3 * (in) + (out))
 
 static const char *const wsc_collective_names[WSC_COLLECTIVES] = {
-    "barrier", "notify",  "wait",       "broadcast", "scatter",       "gather", "reduce", "gather-all", "exchange",
-    "permute", "all-reduce", "collect", "prefix-reduce", "alloc", "free",   "start",  "finish"};
-static const char *const wsc_mode_names[WSC_MODES] = {"all/all", "all/my", "all/no", "my/all", "my/my", "my/no", "no/all", "no/my", "no/no", ""};
+    "barrier",    "notify",   "wait",    "broadcast",  "scatter", "gather",        "reduce",
+    "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc",
+    "free",       "start",    "finish"};
+static const char *const wsc_mode_names[WSC_MODES] = {"all/all", "all/my", "all/no", "my/all", "my/my",
+                                                      "my/no",   "no/all", "no/my",  "no/no",  ""};
 
-/* An operation: its name as users write it, and what its time is spent for, WS_REGION_BARRIER and so on. */
+/* An operation: its name as users write it, and the kind of region, WS_REGION_BARRIER and so on. */
 typedef struct wsc_operation {
     const char *name;
     int kind;
 } wsc_operation;
 
-/* A place: a region called from somewhere; either an address or a file and a line is known. */
+/* A place: a region called from somewhere. Either the address is known, or the file and line. */
 typedef struct wsc_place {
     ws_code code; /* 0: the entry is free */
     ws_site site;
@@ -128,7 +130,7 @@ typedef struct wsc_places { /* open addressing */
     size_t n, cap;
 } wsc_places;
 
-typedef struct wsc_named { /* a region that is known by its name: a function of the program */
+typedef struct wsc_named { /* a region known by its name: a function of the program */
     struct wsc_named *link;
     ws_code code;
     char name[];
@@ -142,10 +144,10 @@ typedef struct wsc_node {
     ws_code *codes;  /* by operation, 0: not defined yet; atomic */
     ws_name collectives[WSC_COLLECTIVES], modes[WSC_MODES]; /* likewise */
     int closed;      /* atomic */
-    int notes;       /* atomic; the front door's own */
-    int locks;       /* atomic; of how many it was told what they are */
-    int ask_hosts;   /* the names of the nodes' hosts are collected by files */
-    int next_stream; /* under mu, as all below */
+    int notes;       /* atomic; the collector's own */
+    int locks;       /* atomic; the number of locks described so far */
+    int ask_hosts;   /* the names of the nodes' hosts are exchanged through files */
+    int next_stream; /* under mu, like everything below */
     pthread_mutex_t mu;
     wsc_places places;
     wsc_named *named[256];
@@ -157,18 +159,18 @@ typedef struct wsc_thread {
     wsc_node *node;
     ws_stream *s;
     pthread_t owner;    /* atomic */
-    int inside;         /* an operation or a callback is being executed */
-    int on;             /* recording is not switched off by the program */
-    uint64_t transfers; /* number of the last non-blocking one */
-    int64_t flushed;
-    void *front; /* the front door's own; kept when the next thread takes over */
+    int inside;         /* the thread is executing an operation or a callback */
+    int on;             /* the program has not switched recording off */
+    uint64_t transfers; /* number of the last non-blocking transfer */
+    int64_t flushed;    /* time of the last flush */
+    void *front;        /* the collector's own; the next thread inherits it */
     wsc_places places;
-    struct wsc_thread *link; /* in free_threads, or of the same OS thread for other nodes */
+    struct wsc_thread *link; /* in free_threads, or the same OS thread's for another node */
 } wsc_thread;
 
 /* A call of an operation. */
 typedef struct wsc_call {
-    wsc_thread *t; /* null: inside of another one */
+    wsc_thread *t; /* null: inside another call */
     ws_stream *s;  /* null: not recorded */
     int64_t time;
     ws_site site;
@@ -180,16 +182,18 @@ static struct { /* settings of the process */
 } wsc_set = {WSC_CALLS, 0, 0, 0, 1000000000};
 enum { WSC_CLOCK_AUTO, WSC_CLOCK_OFF, WSC_CLOCK_ALWAYS };
 
-static pthread_mutex_t wsc_mu = PTHREAD_MUTEX_INITIALIZER; /* of what the process has once; taken before a fork */
+/* The state that the process has only once. It is locked during a fork. */
+static pthread_mutex_t wsc_mu = PTHREAD_MUTEX_INITIALIZER;
 static wsc_node *wsc_nodes;
 static pthread_once_t wsc_once = PTHREAD_ONCE_INIT;
 static pthread_key_t wsc_key;
-WSC_THREAD wsc_thread *wsc_mine; /* this OS thread's, for any node */
-static void (*wsc_ending)(wsc_thread *t); /* null, or what the front door does when a thread ends */
+WSC_THREAD wsc_thread *wsc_mine; /* those of this OS thread, for any nodes */
+static void (*wsc_ending)(wsc_thread *t); /* what the collector does when a thread ends; may be null */
 
-/* ---- Settings ---------------------------------------------------------------------------------------- */
+/* ---- Settings -------------------------------------------------------------------------------------- */
 
-/* wsc_choice reads a setting that is one of some words and returns its index. */
+/* wsc_choice reads a setting that must be one of n words. It returns the index of the word, or otherwise if
+ * the setting is missing. */
 static int wsc_choice(const char *name, int otherwise, const char *const *words, int n) {
     const char *text = wsi_env(name);
     if (!text) return otherwise;
@@ -204,8 +208,8 @@ static int wsc_choice(const char *name, int otherwise, const char *const *words,
     return otherwise;
 }
 
-/* A process that forks while another of its threads is in here must not leave the child with a lock that
- * nobody opens. */
+/* If a process forks while another of its threads is in here, the child must not inherit a lock that nobody
+ * unlocks. */
 static void wsc_before_fork(void) {
     pthread_mutex_lock(&wsc_mu);
     for (wsc_node *n = wsc_nodes; n; n = n->link) pthread_mutex_lock(&n->mu);
@@ -225,7 +229,7 @@ static void wsc_in_child(void) {
     wsc_set.forked = 1; /* the trace is the parent's */
 }
 
-/* wsc_thread_ends lets a later thread have the stream of one that ends. */
+/* wsc_thread_ends frees the stream of a thread that ends, for a later thread. */
 static void wsc_thread_ends(void *p) {
     wsc_mine = 0;
     for (wsc_thread *t = (wsc_thread *)p, *next; t; t = next) {
@@ -239,18 +243,23 @@ static void wsc_thread_ends(void *p) {
 }
 
 static void wsc_init_once(void) {
-    static const char *const levels[] = {"sync", "calls", "local", "functions"}, *const syncs[] = {"auto", "off", "always"};
+    static const char *const levels[] = {"sync", "calls", "local", "functions"};
+    static const char *const syncs[] = {"auto", "off", "always"};
     static const char *const clocks[] = {"monotonic", "tsc", "auto"};
     wsc_set.level = wsc_choice("WHYSLOW_INSTRUMENT", WSC_CALLS, levels, 4);
     wsc_set.clock_sync = wsc_choice("WHYSLOW_CLOCK_SYNC", WSC_CLOCK_AUTO, syncs, 3);
-    /* Times taken before the context is open must be of the same clock. */
+    /* Times taken before the context is open must come from the same clock. */
     wsi_clock_start(wsc_choice("WHYSLOW_CLOCK", 0, clocks, 3) == 1);
     const char *flush = wsi_env("WHYSLOW_FLUSH");
     if (flush) {
         char *end;
         long ms = strtol(flush, &end, 10);
         if (*end || end == flush || ms < 0 || ms > 1000000) {
-            if (!wsc_set.wrong) fprintf(stderr, "whyslow: WHYSLOW_FLUSH=%s: it must be a number of milliseconds from 0 to 1000000; nothing is recorded\n", flush);
+            if (!wsc_set.wrong)
+                fprintf(stderr,
+                        "whyslow: WHYSLOW_FLUSH=%s: it must be a number of milliseconds from 0 to 1000000; "
+                        "nothing is recorded\n",
+                        flush);
             wsc_set.wrong = 1;
         } else {
             wsc_set.flush = (int64_t)ms * 1000000;
@@ -260,16 +269,16 @@ static void wsc_init_once(void) {
     pthread_atfork(wsc_before_fork, wsc_in_parent, wsc_in_child);
 }
 
-/* wsc_init reads the settings; ws_now may be used from then on. To be called before anything else; any number
- * of times. */
+/* wsc_init reads the settings. ws_now may be used from then on. Call it before anything else; further calls
+ * do nothing. */
 static void wsc_init(void) { pthread_once(&wsc_once, wsc_init_once); }
 
-/* wsc_level is the level of instrumentation, WSC_SYNC ... */
+/* wsc_level returns the level of instrumentation, WSC_SYNC and so on. */
 WSC_UNUSED static int wsc_level(void) { return wsc_set.level; }
 
-/* ---- Nodes and threads ---------------------------------------------------------------------------------- */
+/* ---- Nodes and threads ----------------------------------------------------------------------------- */
 
-/* wsc_new_thread makes the calling OS thread one that records for the node. */
+/* wsc_new_thread makes the calling OS thread record for the node. Null: no memory. */
 static wsc_thread *wsc_new_thread(wsc_node *node) {
     pthread_mutex_lock(&node->mu);
     wsc_thread *t = node->free_threads;
@@ -289,8 +298,8 @@ static wsc_thread *wsc_new_thread(wsc_node *node) {
     return t;
 }
 
-/* wsc_here is the calling thread's wsc_thread for the node, made if need be; null where there is no memory or
- * no node. */
+/* wsc_here returns the calling thread's wsc_thread for the node, and makes it if need be. It returns null if
+ * there is no memory or no node. */
 WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
     for (wsc_thread *t = wsc_mine; t; t = t->link)
         if (t->node == node) return t;
@@ -300,10 +309,11 @@ WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
 
 static void wsc_at_exit(int status, void *arg);
 
-/* Where nobody knows all hosts, each node but 0 leaves the name of its own in a file beside its events, which
- * node 0 takes when the run ends. Nothing depends on it but what run.json says: errors are of no consequence.
- * */
-static void wsc_host_file(const wsc_node *node, int number, char *path, size_t size) { snprintf(path, size, "%s/%05d.host", ws_dir(node->ctx), number); }
+/* If no node knows all hosts, each node except 0 leaves the name of its own in a file beside its events. Node
+ * 0 collects them when the run ends. Only run.json depends on them, so errors are ignored. */
+static void wsc_host_file(const wsc_node *node, int number, char *path, size_t size) {
+    snprintf(path, size, "%s/%05d.host", ws_dir(node->ctx), number);
+}
 
 static void wsc_leave_host(const wsc_node *node) {
     char path[PATH_MAX];
@@ -326,20 +336,22 @@ static void wsc_take_hosts(const wsc_node *node) {
         if (i && wsi_read_file(path, host, sizeof host)) unlink(path);
         if (!(hosts[i] = wsi_copy(i ? host : os.nodename))) return;
     }
-    node->ctx->hosts = hosts; /* only the writer of run.json, in this thread, reads them */
+    node->ctx->hosts = hosts; /* only the writer of run.json reads them, in this thread */
 }
 
-/* For nodes that do not know the hosts, where node 0 does. */
+/* Passed as hosts by nodes that do not know the hosts while node 0 does. */
 WSC_UNUSED static const char *const wsc_node_0_knows[1] = {0};
 
-/* wsc_open opens the file of a node, when its number and theirs are known, and makes the calling thread its
- * worker (wsc_here). since and cpu were taken with ws_now and ws_process_cpu when the initialisation began,
- * and begin the worker's time; hosts (of all nodes) may be wsc_node_0_knows, or null: then they are found out
- * by files; per_process is the number of nodes that share a process. missing is the sentence for run.json if
- * the program exits before wsc_close ("it ended without shmem_finalize"). Returns null where nothing is
- * recorded: a setting is wrong, or this is the child of a fork. */
-WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, const char *const *hosts, int64_t since, int64_t cpu, const wsc_operation *ops,
-                                     int nops, const char *missing) {
+/* wsc_open opens the file of a node and makes the calling thread its worker (wsc_here). Call it once the
+ * numbers of this node and of all nodes are known. since and cpu come from ws_now and ws_process_cpu, taken
+ * when the initialisation began; the worker's time starts there. hosts lists those of all nodes; it may be
+ * wsc_node_0_knows, or null to find them out through files. per_process is the number of nodes that share a
+ * process. missing is the message for run.json if the program exits before wsc_close ("it ended without
+ * shmem_finalize"). wsc_open returns null if nothing is recorded: a setting is wrong, or this is the child of
+ * a fork. */
+WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, const char *const *hosts,
+                                     int64_t since, int64_t cpu, const wsc_operation *ops, int nops,
+                                     const char *missing) {
     ws_options opt;
     wsc_init();
     if (wsc_set.wrong || wsc_set.forked) return 0;
@@ -351,8 +363,9 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
     memset(&opt, 0, sizeof opt);
     opt.node = number, opt.nodes = nodes, opt.workers = 1, opt.per_process = per_process;
     opt.hosts = hosts == wsc_node_0_knows ? 0 : hosts;
-    opt.buffer_bytes = 1 << 20, opt.pool = 16; /* as many as are needed while the writer does not get a processor; larger ones are slower to fill */
-    opt.clock = "monotonic"; /* other processes are likely to run on the same host */
+    /* Enough buffers while the writer does not get a processor. Larger buffers are slower to fill. */
+    opt.buffer_bytes = 1 << 20, opt.pool = 16;
+    opt.clock = "monotonic"; /* other processes probably run on the same host */
     opt.since = since, opt.since_cpu = cpu;
     opt.flush_ms = (int)(wsc_set.flush / 1000000);
     node->node = number, node->nodes = nodes;
@@ -360,7 +373,8 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
     pthread_mutex_init(&node->mu, 0);
     node->ctx = ws_open(&opt);
     static int registered;
-    if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL)) on_exit(wsc_at_exit, (void *)(uintptr_t)missing); /* before whyslow.h's own */
+    if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL))
+        on_exit(wsc_at_exit, (void *)(uintptr_t)missing); /* before whyslow.h's own */
     pthread_mutex_lock(&wsc_mu);
     node->link = wsc_nodes;
     wsc_nodes = node;
@@ -373,7 +387,7 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
     return node;
 }
 
-/* wsc_close completes the node's file; other threads may go on, their events go nowhere. For the arguments
+/* wsc_close completes the node's file. Other threads may go on; their events are dropped. For the arguments
  * see ws_close. */
 WSC_UNUSED static void wsc_close(wsc_node *node, int ended, int exit_code, const char *message) {
     if (!node || __atomic_exchange_n(&node->closed, 1, __ATOMIC_ACQ_REL)) return;
@@ -381,18 +395,18 @@ WSC_UNUSED static void wsc_close(wsc_node *node, int ended, int exit_code, const
     wsi_finish(node->ctx, ended, exit_code, message);
 }
 
-/* wsc_at_exit completes the files of a program that exits without having closed them, in the right way or
- * because of an error. */
+/* wsc_at_exit completes the files of a program that exits without closing them, normally or after an
+ * error. */
 static void wsc_at_exit(int status, void *arg) {
     pthread_mutex_lock(&wsc_mu);
-    wsc_node *n = wsc_nodes; /* those after it stay as they are; the lock must be free for a thread that forks meanwhile */
-    pthread_mutex_unlock(&wsc_mu);
+    wsc_node *n = wsc_nodes; /* the nodes after it never change */
+    pthread_mutex_unlock(&wsc_mu); /* so that another thread can fork meanwhile */
     for (; n; n = n->link) wsc_close(n, status ? WS_FAILED : WS_DONE, status, (const char *)arg);
 }
 
 #include "collect_places.h"
 
-/* ---- Operations ----------------------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------------ */
 
 /* wsc_wanted tells whether the level of instrumentation includes a kind of region. */
 static int wsc_wanted(int kind) {
@@ -406,11 +420,13 @@ static int wsc_wanted(int kind) {
     return 1;
 }
 
-/* wsc_recording tells whether the thread records at present. */
-static int wsc_recording(const wsc_thread *t) { return t->on && t->s->cap && !__atomic_load_n(&t->node->closed, __ATOMIC_RELAXED); }
+/* wsc_recording tells whether the thread is recording. */
+static int wsc_recording(const wsc_thread *t) {
+    return t->on && t->s->cap && !__atomic_load_n(&t->node->closed, __ATOMIC_RELAXED);
+}
 
-/* wsc_enter_at begins an operation that was entered at a time from ws_now; 0: now. address is the return
- * address. */
+/* wsc_enter_at begins an operation that was entered at time, from ws_now; 0 means now. address is the return
+ * address of the call, or null. */
 WSC_UNUSED static wsc_call wsc_enter_at(wsc_thread *t, int64_t time, int op, const void *address) {
     wsc_call c = {0, 0, 0, 0};
     if (!t || t->inside) return c;
@@ -426,14 +442,16 @@ WSC_UNUSED static wsc_call wsc_enter_at(wsc_thread *t, int64_t time, int op, con
     return c;
 }
 
-WSC_UNUSED static wsc_call wsc_enter(wsc_thread *t, int op, const void *address) { return wsc_enter_at(t, 0, op, address); }
+WSC_UNUSED static wsc_call wsc_enter(wsc_thread *t, int op, const void *address) {
+    return wsc_enter_at(t, 0, op, address);
+}
 
-/* wsc_now is the time at which a recorded operation ends; 0 of one that is not recorded. */
+/* wsc_now returns the time at which a recorded operation ends, or 0 if it is not recorded. */
 WSC_UNUSED static int64_t wsc_now(const wsc_call *c) { return c->s ? ws_now() : 0; }
 
-/* wsc_flush_at hands over what the thread has recorded if that was not done for long, so that little is lost
- * if the program is killed. The writer thread does so by itself, also while this one does something else;
- * without it nobody else can. */
+/* wsc_flush_at hands over what the thread has recorded if its last flush is long ago, so that little is lost
+ * if the program is killed. It matters only with sync: otherwise the writer thread flushes, even while this
+ * thread does something else. */
 static void wsc_flush_at(wsc_thread *t, int64_t now) {
     if (!t->node->ctx->sync || !wsc_set.flush || now - t->flushed < wsc_set.flush) return;
     if (t->flushed) ws_flush(t->s);
@@ -454,29 +472,33 @@ WSC_UNUSED static void wsc_leave_at(wsc_call *c, int64_t time) {
 
 WSC_UNUSED static void wsc_leave(wsc_call *c) { wsc_leave_at(c, wsc_now(c)); }
 
-/* wsc_lazy is the number of a string that is defined when it is first used. */
+/* wsc_lazy returns the number of a string, which it defines at the first use. */
 static ws_name wsc_lazy(wsc_node *node, ws_name *at, const char *text) {
     ws_name n = __atomic_load_n(at, __ATOMIC_RELAXED);
     if (!n && *text) __atomic_store_n(at, n = ws_define_name(node->ctx, text), __ATOMIC_RELAXED);
     return n;
 }
 
-/* wsc_collective_at says of what was just entered that it is a collective: kind WSC_BARRIER ..., mode
- * WSC_SYNC_NONE or WSC_SYNC_MODE(in, out), the members, the root (-1: none), bytes that this member sends to
- * others and gets from them. */
-WSC_UNUSED static void wsc_collective_at(wsc_thread *t, int64_t time, int kind, int mode, int start, uint64_t stride, uint64_t size, int root,
-                                         int64_t sent, int64_t received) {
+/* wsc_collective_at records that the operation entered at time is a collective. kind is WSC_BARRIER and so
+ * on; mode is WSC_SYNC_NONE or WSC_SYNC_MODE(in, out). The members are start, start + stride, ..., size of
+ * them; root is -1 if there is none. sent and received are the bytes that this member sends to the others and
+ * gets from them. */
+WSC_UNUSED static void wsc_collective_at(wsc_thread *t, int64_t time, int kind, int mode, int start,
+                                         uint64_t stride, uint64_t size, int root, int64_t sent,
+                                         int64_t received) {
     wsc_node *n = t->node;
-    ws_collective_at(t->s, time, wsc_lazy(n, &n->collectives[kind], wsc_collective_names[kind]), wsc_lazy(n, &n->modes[mode], wsc_mode_names[mode]), start,
-                     stride, size, root, sent, received);
+    ws_collective_at(t->s, time, wsc_lazy(n, &n->collectives[kind], wsc_collective_names[kind]),
+                     wsc_lazy(n, &n->modes[mode], wsc_mode_names[mode]), start, stride, size, root, sent,
+                     received);
 }
 
-WSC_UNUSED static void wsc_collective(const wsc_call *c, int kind, int mode, int start, uint64_t stride, uint64_t size, int root, int64_t sent,
-                                      int64_t received) {
+WSC_UNUSED static void wsc_collective(const wsc_call *c, int kind, int mode, int start, uint64_t stride,
+                                      uint64_t size, int root, int64_t sent, int64_t received) {
     if (c->s) wsc_collective_at(c->t, c->time, kind, mode, start, stride, size, root, sent, received);
 }
 
-/* wsc_new_transfer is the number of a non-blocking transfer, for onPut, onGet and later onCompleted. */
+/* wsc_new_transfer returns a new number for a non-blocking transfer, for onPut, onGet and later
+ * onCompleted. */
 WSC_UNUSED static uint64_t wsc_new_transfer(wsc_thread *t) { return ++t->transfers; }
 
 #endif /* WHYSLOW_COLLECT_H */

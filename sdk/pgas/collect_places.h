@@ -1,25 +1,29 @@
 #ifndef WHYSLOW_COLLECT_PLACES_H
 #define WHYSLOW_COLLECT_PLACES_H
-/* collect_places.h: a part of collect.h: what the trace is told of places in the program, of operations and
- * functions, and of locks. */
+/* collect_places.h: the part of collect.h that tells the trace about places in the program, operations,
+ * functions and locks. */
 
 static size_t wsc_hash(ws_code code, const void *address, int line, int column) {
-    uint64_t h = (uint64_t)(uintptr_t)address ^ (uint64_t)code << 40 ^ (uint64_t)(unsigned)line << 20 ^ (uint64_t)(unsigned)column << 52;
+    uint64_t h = (uint64_t)(uintptr_t)address ^ (uint64_t)code << 40 ^ (uint64_t)(unsigned)line << 20 ^
+                 (uint64_t)(unsigned)column << 52;
     h *= 0x9e3779b97f4a7c15u;
     return (size_t)(h ^ h >> 29);
 }
 
-/* wsc_find returns the entry of a place, or the free one where it belongs; the table has room. */
-static wsc_place *wsc_find(wsc_places *p, ws_code code, const void *address, const char *file, int line, int column) {
+/* wsc_find returns the entry of a place, or the free entry where it belongs. The table must have room. */
+static wsc_place *wsc_find(wsc_places *p, ws_code code, const void *address, const char *file, int line,
+                           int column) {
     size_t i = wsc_hash(code, address, line, column) & (p->cap - 1);
     for (;; i = (i + 1) & (p->cap - 1)) {
         wsc_place *e = &p->at[i];
         if (!e->code) return e;
-        if (e->code == code && e->address == address && e->line == line && e->column == column && !strcmp(e->file, file)) return e;
+        if (e->code == code && e->address == address && e->line == line && e->column == column &&
+            !strcmp(e->file, file))
+            return e;
     }
 }
 
-/* wsc_widen makes room for one more place; 0 where there is no memory. */
+/* wsc_widen makes room for one more place. It returns 0 if there is no memory. */
 static int wsc_widen(wsc_places *p) {
     if (2 * (p->n + 1) <= p->cap) return 1;
     wsc_places wide = {0, p->n, p->cap ? 2 * p->cap : 64};
@@ -36,12 +40,12 @@ static int wsc_widen(wsc_places *p) {
 typedef struct wsc_file { /* an executable or shared library */
     struct wsc_file *link;
     const struct link_map *map;
-    char *name, *path; /* as the loader knows it, and where it is */
+    char *name, *path; /* the name that the loader knows, and the real path */
 } wsc_file;
-static wsc_file *wsc_files; /* atomic; entries stay as they are */
+static wsc_file *wsc_files; /* atomic; entries never change */
 
-/* wsc_path is where the file of a map is. To find that out takes longer than everything else that is done for
- * a place, so it is kept. */
+/* wsc_path returns the path of the file of a map. Finding it takes longer than everything else that is done
+ * for a place, so the result is kept. */
 static const char *wsc_path(const struct link_map *map, char *path, size_t size) {
     const char *name = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
     wsc_file *first = __atomic_load_n(&wsc_files, __ATOMIC_ACQUIRE), *f;
@@ -49,7 +53,8 @@ static const char *wsc_path(const struct link_map *map, char *path, size_t size)
         if (f->map == map && !strcmp(f->name, name)) return f->path;
     char *real = realpath(name, 0);
     snprintf(path, size, "%s", real ? real : name);
-    if ((f = (wsc_file *)calloc(1, sizeof *f)) == 0 || !(f->name = wsi_copy(name)) || !(f->path = wsi_copy(path))) {
+    if ((f = (wsc_file *)calloc(1, sizeof *f)) == 0 || !(f->name = wsi_copy(name)) ||
+        !(f->path = wsi_copy(path))) {
         if (f) free(f->name), free(f);
     } else {
         f->map = map;
@@ -61,8 +66,8 @@ static const char *wsc_path(const struct link_map *map, char *path, size_t size)
 }
 
 /* wsc_address writes an address of the program as "PATH+0xOFFSET": the file of the executable or shared
- * library and the address as in its symbol and line tables. Of a return address give the byte before, which
- * belongs to the call. */
+ * library, and the address as in its symbol and line tables. For a return address pass the byte before it,
+ * which belongs to the call. */
 WSC_UNUSED static void wsc_address(const void *address, char *text, size_t size) {
     Dl_info info;
     struct link_map *map = 0;
@@ -76,9 +81,10 @@ WSC_UNUSED static void wsc_address(const void *address, char *text, size_t size)
     snprintf(text, size, "%s+0x%llx", path, (unsigned long long)((uintptr_t)address - base));
 }
 
-/* wsc_site is the site of a region called from a place: an address (the byte before the return address), or a
- * file (null: unknown), line and column. */
-static ws_site wsc_site(wsc_thread *t, ws_code code, const void *address, const char *file, int line, int column) {
+/* wsc_site returns the site of a region that is called from a place. The place is an address (the byte before
+ * the return address), or a file (null: unknown), line and column. It returns 0 if there is no memory. */
+static ws_site wsc_site(wsc_thread *t, ws_code code, const void *address, const char *file, int line,
+                        int column) {
     wsc_place *e;
     if (!file) file = "";
     if (t->places.cap && (e = wsc_find(&t->places, code, address, file, line, column))->code) return e->site;
@@ -92,7 +98,8 @@ static ws_site wsc_site(wsc_thread *t, ws_code code, const void *address, const 
             if (address) wsc_address(address, text, sizeof text);
             char *copy = wsi_copy(file);
             if (copy) {
-                wsc_place place = {code, ws_define_site(node->ctx, code, 0, file, line, column, text), address, copy, line, column};
+                ws_site made = ws_define_site(node->ctx, code, 0, file, line, column, text);
+                wsc_place place = {code, made, address, copy, line, column};
                 *e = place;
                 node->places.n++;
             }
@@ -107,7 +114,7 @@ static ws_site wsc_site(wsc_thread *t, ws_code code, const void *address, const 
     return site;
 }
 
-/* wsc_code is the code fragment of an operation. */
+/* wsc_code returns the code fragment of an operation. */
 static ws_code wsc_code(wsc_node *node, int op) {
     ws_code code = __atomic_load_n(&node->codes[op], __ATOMIC_RELAXED);
     if (code) return code;
@@ -120,7 +127,7 @@ static ws_code wsc_code(wsc_node *node, int op) {
     return code;
 }
 
-/* wsc_named_code is the code fragment of a region that has no number: a function of the program. */
+/* wsc_named_code returns the code fragment of a region without a number: a function of the program. */
 WSC_UNUSED static ws_code wsc_named_code(wsc_node *node, const char *name, int kind) {
     size_t len = strlen(name);
     ws_code code = 0;
@@ -138,13 +145,14 @@ WSC_UNUSED static ws_code wsc_named_code(wsc_node *node, const char *name, int k
     return code;
 }
 
-/* WSC_LOCKS is of how many locks a node tells what they are called. */
+/* A node describes at most this many locks. */
 enum { WSC_LOCKS = 4096 };
 
-/* wsc_define_lock tells what a lock is: op is an operation on locks, and address or file and line where the
- * lock is among the program's data; or op is one that allocates, and they are where it was called; more is
- * then which of its calls that was (see nameLocks in internal/model). */
-WSC_UNUSED static void wsc_define_lock(wsc_node *node, int op, uint64_t lock, const void *address, const char *file, int line, const char *more) {
+/* wsc_define_lock describes a lock. Either op is an operation on locks, and address, or file and line, is the
+ * place of the lock in the program's data. Or op is an operation that allocates; then they are the place of
+ * the call, and more tells which of its calls it was (see nameLocks in internal/model). */
+WSC_UNUSED static void wsc_define_lock(wsc_node *node, int op, uint64_t lock, const void *address,
+                                       const char *file, int line, const char *more) {
     char label[96], text[PATH_MAX + 32] = "";
     if (__atomic_fetch_add(&node->locks, 1, __ATOMIC_RELAXED) >= WSC_LOCKS) return;
     snprintf(label, sizeof label, "lock 0x%llx%s", (unsigned long long)lock, more);

@@ -1,41 +1,53 @@
 //go:build ignore
 
-/* gasp.c: libwhyslow-gasp, which records what UPC run-time systems tell through GASP 1.5. Settings and
- * linking: docs/c-sdk.md.
+/* gasp.c: libwhyslow-gasp records what UPC run-time systems report through GASP 1.5. docs/c-sdk.md describes
+ * settings and linking.
  *
- * An event of the interface is START and END of an operation or a point in time, with arguments after the
- * place in the source. What begins is a region with, at the same time, what describes it; what it acquired or
- * completed is known at its end. Arguments that point to shared memory are opaque; functions of UPC code
- * (gasp.h) tell whose memory it is.
+ * An event of the interface is the START or END of an operation, or a point in time, with arguments after the
+ * place in the source. START enters a region and records its description at the same time; what the operation
+ * acquired or completed is known at END. Arguments that point to shared memory are opaque; functions of UPC
+ * code (gasp.h) tell whose memory it is.
  *
- * Each UPC thread has a context, and with it a node's file. The contexts keep a stack of what has begun,
+ * Each UPC thread has a context, and with it the file of a node. A context keeps a stack of open operations,
  * because events come in any order from programs that leave functions by longjmp, switch recording off in the
- * middle, or are wrong: an END leaves what was begun inside of it and is ignored where nothing was begun.
- * What begins while recording is off is on the stack without being recorded.
+ * middle, or are wrong. An END also leaves the operations that were started inside; it is ignored if there is
+ * no START. Operations that start while recording is off are on the stack without being recorded.
  *
- * Whatever is called from in here (functions of UPC code, which may be instrumented) is not recorded. A
- * context may be used by threads that it was not made for: they get streams and contexts of their own. */
+ * Nothing that is called from in here is recorded (functions of UPC code may be instrumented). Other threads
+ * may use the context of a UPC thread: they get streams and contexts of their own. */
 
 #include "collect.h"
 #include "clocks.h"
 #include "gasp.h"
 #include "gasp_format.h"
 
-/* ---- Events ------------------------------------------------------------------------------------------------ */
+/* ---- Events ---------------------------------------------------------------------------------------- */
 
 #define GASP_OP(name, bupc, gupc, text, kind) OP_##name,
 enum { GASP_EVENTS(GASP_OP) OP_STRICT_PUT, OP_STRICT_GET, OPS };
 #define GASP_ROW(name, bupc, gupc, text, kind) {text, WS_REGION_##kind},
-static const wsc_operation gasp_ops[OPS] = {GASP_EVENTS(GASP_ROW){"strict shared write", WS_REGION_ACCESS}, {"strict shared read", WS_REGION_ACCESS}};
+static const wsc_operation gasp_ops[OPS] = {
+    GASP_EVENTS(GASP_ROW) /* which ends in a comma */
+    {"strict shared write", WS_REGION_ACCESS},
+    {"strict shared read", WS_REGION_ACCESS},
+};
 #define GASP_TAGS(name, bupc, gupc, text, kind) {bupc, gupc},
 static const unsigned short gasp_tags[][2] = {GASP_EVENTS(GASP_TAGS)};
 
 enum { GASP_BUPC, GASP_GUPC, GASP_AUTO }; /* tables; the first two are columns of gasp_tags */
 static const char *const gasp_tables[] = {"bupc", "gupc", "auto"};
-enum { GASP_LAST_TAG = 1410, GASP_USER = 100, GASP_USER_GUPC = 1000, GASP_USERS = 768, GASP_DEPTH = 1 << 16, GASP_PERMUTE = 64, GASP_TEXTS = 1 << 16 };
+enum {
+    GASP_LAST_TAG = 1410,
+    GASP_USER = 100,
+    GASP_USER_GUPC = 1000,
+    GASP_USERS = 768,
+    GASP_DEPTH = 1 << 16,
+    GASP_PERMUTE = 64,
+    GASP_TEXTS = 1 << 16
+};
 
 static struct {
-    int table;                               /* atomic; GASP_AUTO until an event has told */
+    int table;                               /* atomic; GASP_AUTO until an event decides it */
     unsigned char op[2][GASP_LAST_TAG + 1];  /* 1 + operation, by table and tag */
     int flags[6];                            /* UPC_IN_ALLSYNC ... */
     unsigned first_user;
@@ -60,11 +72,11 @@ GASP_WEAK(whyslow_upc_per_process);
 GASP_WEAK(whyslow_upc_put);
 GASP_WEAK(whyslow_upc_get);
 
-/* ---- Contexts ------------------------------------------------------------------------------------------------ */
+/* ---- Contexts -------------------------------------------------------------------------------------- */
 
-typedef struct gasp_open { /* what has begun */
+typedef struct gasp_open { /* an operation that has started */
     unsigned tag;
-    int op;             /* OPS: a user's event or an unknown one */
+    int op;             /* OPS: an event of the user's, or unknown */
     ws_site site;       /* 0: not recorded */
     uint64_t transfer;  /* its number, if it is non-blocking */
 } gasp_open;
@@ -75,7 +87,7 @@ typedef struct gasp_calls { /* how often locks were allocated at a place */
     unsigned n;
 } gasp_calls;
 
-typedef struct gasp_handle { /* a transfer that goes on; open addressing, key 0: free */
+typedef struct gasp_handle { /* a transfer in flight; open addressing, key 0: free */
     uintptr_t key;
     uint64_t transfer;
 } gasp_handle;
@@ -85,20 +97,20 @@ struct _gasp_context_S {
     wsc_thread *t;
     gasp_open *stack;
     size_t depth, cap;
-    size_t deeper; /* begun beyond what the stack can hold */
+    size_t deeper; /* open operations beyond those that the stack can hold */
     gasp_handle *handles;
     size_t nhandles, handles_cap;
-    ws_site gap; /* of the region that stands for the time without recording */
-    unsigned texts;              /* strings of the file, when the last text was made */
+    ws_site gap;                 /* of the region that covers the time without recording */
+    unsigned texts;              /* strings in the file when the last text was made */
     unsigned short *kinds;       /* of the user's events; 0: not declared yet */
     gasp_calls *allocs;
     int worker;                  /* it is the UPC thread's own, not that of a thread it has started */
-    int round, met;              /* when clocks are compared: last announced, the first one is over */
+    int round, met;              /* comparisons of clocks: the last one announced; the first one is over */
     int64_t here;                /* what it has announced */
     wsc_talk talk;
 };
 
-static struct _gasp_context_S gasp_nowhere; /* what the run-time system gets where nothing is recorded */
+static struct _gasp_context_S gasp_nowhere; /* what the run-time system gets if nothing is recorded */
 
 static void gasp_ends(wsc_thread *t);
 
@@ -108,8 +120,8 @@ static void gasp_init_once(void) {
     static const int flags[6] = {1, 2, 4, 8, 16, 32};
     wsc_init();
     gasp_set.table = wsc_choice("WHYSLOW_GASP_TABLE", GASP_AUTO, gasp_tables, 3);
-    /* Tags 100 to 999 are no events of either table, so with them one can always tell which table a tag is
-     * of. */
+    /* Neither table uses the tags 100 to 999, so the user's events never hide which table a tag belongs
+     * to. */
     gasp_set.first_user = gasp_set.table == GASP_GUPC ? GASP_USER_GUPC : GASP_USER;
     for (int op = 0; op < OP_STRICT_PUT; op++)
         for (int k = 0; k < 2; k++)
@@ -119,11 +131,13 @@ static void gasp_init_once(void) {
     if (whyslow_upc_flags) whyslow_upc_flags(f, f + 1, f + 2, f + 3, f + 4, f + 5);
     gasp_set.has_upc = whyslow_upc_mythread && whyslow_upc_threads;
     if (!gasp_set.has_upc && !wsc_set.wrong)
-        fprintf(stderr, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; nothing is recorded\n");
+        fprintf(stderr, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; "
+                        "nothing is recorded\n");
     wsc_ending = gasp_ends;
 }
 
-/* gasp_of makes the context of the calling thread, which records for the node. */
+/* gasp_of returns the context of the calling thread for the node, and makes it if need be. Null: no
+ * memory. */
 static struct _gasp_context_S *gasp_of(wsc_node *node) {
     wsc_thread *t = wsc_here(node);
     if (!t) return 0;
@@ -143,14 +157,17 @@ WSC_API gasp_context_t gasp_init(gasp_model_t model, int *argc, char ***argv) {
     struct _gasp_context_S *g = 0;
     if (gasp_set.has_upc && !wsc_set.wrong) {
         int64_t since = ws_now(), cpu = ws_process_cpu();
-        int me = whyslow_upc_mythread(), threads = whyslow_upc_threads(), here = whyslow_upc_per_process ? whyslow_upc_per_process() : 1;
+        int me = whyslow_upc_mythread(), threads = whyslow_upc_threads();
+        int here = whyslow_upc_per_process ? whyslow_upc_per_process() : 1;
         wsc_node *node = 0;
-        pthread_mutex_lock(&wsc_mu); /* called twice by a thread, it must not begin the file anew */
+        pthread_mutex_lock(&wsc_mu); /* a second call of a thread must not start the file again */
         for (wsc_node *n = wsc_nodes; n && !node; n = n->link)
             if (n->node == me && !n->closed) node = n;
         pthread_mutex_unlock(&wsc_mu);
         int opened = !node;
-        if (opened) node = wsc_open(me, threads, here, 0, since, cpu, gasp_ops, OPS, "it ended without a collective exit: what followed the last events is not known");
+        if (opened)
+            node = wsc_open(me, threads, here, 0, since, cpu, gasp_ops, OPS,
+                            "it ended without a collective exit: what followed the last events is not known");
         if (node) g = gasp_of(node);
         if (g && opened) g->worker = 1;
     }
@@ -158,24 +175,27 @@ WSC_API gasp_context_t gasp_init(gasp_model_t model, int *argc, char ***argv) {
     return g ? g : &gasp_nowhere;
 }
 
-/* gasp_mine is the context for the calling thread: that given, or one of its own for the same node; null
- * where nothing is to be recorded. */
+/* gasp_mine returns the context for the calling thread: g, or the thread's own for the same node. It returns
+ * null if nothing is to be recorded. */
 static struct _gasp_context_S *gasp_mine(gasp_context_t g) {
     if (!g || !g->node || __atomic_load_n(&g->node->closed, __ATOMIC_RELAXED)) return 0;
-    if (__builtin_expect(wsc_mine == 0 || __atomic_load_n(&g->t->owner, __ATOMIC_RELAXED) != pthread_self(), 0)) g = gasp_of(g->node);
+    int other = wsc_mine == 0 || __atomic_load_n(&g->t->owner, __ATOMIC_RELAXED) != pthread_self();
+    if (__builtin_expect(other, 0)) g = gasp_of(g->node);
     return g && g->t->s->cap && !g->t->inside ? g : 0;
 }
 
-/* gasp_note adds a fact to the settings, once for each node. */
+/* gasp_note adds a fact to the settings in run.json, once per node. bit identifies the fact. */
 static void gasp_note(struct _gasp_context_S *g, int bit, const char *key, const char *value) {
     if (__atomic_load_n(&g->node->notes, __ATOMIC_RELAXED) & bit) return;
-    if (!(__atomic_fetch_or(&g->node->notes, bit, __ATOMIC_RELAXED) & bit)) ws_setting(g->node->ctx, key, value);
+    if (!(__atomic_fetch_or(&g->node->notes, bit, __ATOMIC_RELAXED) & bit))
+        ws_setting(g->node->ctx, key, value);
 }
 
-/* gasp_op finds the operation of a tag; OPS for those of the user and unknown ones. */
+/* gasp_op returns the operation of a tag, or OPS for the user's tags and unknown ones. */
 static int gasp_op(struct _gasp_context_S *g, unsigned tag) {
     int table = __atomic_load_n(&gasp_set.table, __ATOMIC_RELAXED);
-    if (tag - gasp_set.first_user < __atomic_load_n(&gasp_nusers, __ATOMIC_ACQUIRE) || tag > GASP_LAST_TAG) return OPS;
+    if (tag - gasp_set.first_user < __atomic_load_n(&gasp_nusers, __ATOMIC_ACQUIRE) || tag > GASP_LAST_TAG)
+        return OPS;
     if (table == GASP_AUTO) {
         table = gasp_set.op[GASP_BUPC][tag] ? GASP_BUPC : GASP_GUPC;
         if (!gasp_set.op[table][tag]) return OPS;
@@ -185,10 +205,10 @@ static int gasp_op(struct _gasp_context_S *g, unsigned tag) {
     return gasp_set.op[table][tag] ? gasp_set.op[table][tag] - 1 : OPS;
 }
 
-/* ---- What begins and ends --------------------------------------------------------------------------------------- */
+/* ---- Starts and ends ------------------------------------------------------------------------------- */
 
-/* gasp_push notes what begins. Where there is no memory, or the program is in an endless recursion, only its
- * depth is counted. */
+/* gasp_push adds an operation that starts to the stack. If there is no memory, or the recursion is endless,
+ * it only counts the depth. */
 static void gasp_push(struct _gasp_context_S *g, unsigned tag, int op, ws_site site, uint64_t transfer) {
     if (g->depth == g->cap) {
         size_t cap = g->cap ? 2 * g->cap : 64;
@@ -204,17 +224,19 @@ static void gasp_push(struct _gasp_context_S *g, unsigned tag, int op, ws_site s
     g->stack[g->depth++] = o;
 }
 
-static int gasp_full(const struct _gasp_context_S *g) { return g->deeper || (g->depth == g->cap && g->cap == GASP_DEPTH); }
+static int gasp_full(const struct _gasp_context_S *g) {
+    return g->deeper || (g->depth == g->cap && g->cap == GASP_DEPTH);
+}
 
-/* gasp_gap begins or ends the region that stands for the time in which the program has switched recording
- * off. */
+/* gasp_gap begins or ends the region that covers the time in which the program has switched recording off. */
 static void gasp_gap(struct _gasp_context_S *g, int64_t now, int begins) {
-    if (!g->gap) g->gap = wsc_site(g->t, wsc_named_code(g->node, "not recorded", WS_REGION_FUNCTION), 0, 0, 0, 0);
+    if (!g->gap)
+        g->gap = wsc_site(g->t, wsc_named_code(g->node, "not recorded", WS_REGION_FUNCTION), 0, 0, 0, 0);
     if (begins) ws_entered_at(g->t->s, now, g->gap);
     else ws_exited_at(g->t->s, now, g->gap);
 }
 
-/* gasp_pop ends what is on top. */
+/* gasp_pop ends the operation on top of the stack. */
 static void gasp_pop(struct _gasp_context_S *g, int64_t now) {
     gasp_open *o = &g->stack[--g->depth];
     if (!o->site) return;
@@ -223,8 +245,8 @@ static void gasp_pop(struct _gasp_context_S *g, int64_t now) {
     if (!g->t->on) gasp_gap(g, now, 1);
 }
 
-/* gasp_find finds the innermost that has begun with the tag and ends what is above it; null where there is
- * none. */
+/* gasp_find returns the innermost open operation with the tag, after ending all operations above it. Null:
+ * there is none. */
 static gasp_open *gasp_find(struct _gasp_context_S *g, unsigned tag, int64_t now) {
     size_t i = g->depth;
     if (g->deeper) {
@@ -237,7 +259,7 @@ static gasp_open *gasp_find(struct _gasp_context_S *g, unsigned tag, int64_t now
     return &g->stack[i - 1];
 }
 
-/* gasp_unwind ends all that has begun. */
+/* gasp_unwind ends all open operations. */
 static void gasp_unwind(struct _gasp_context_S *g, int64_t now) {
     g->deeper = 0;
     while (g->depth) gasp_pop(g, now);
@@ -246,12 +268,13 @@ static void gasp_unwind(struct _gasp_context_S *g, int64_t now) {
 }
 
 static void gasp_ends(wsc_thread *t) {
-    if (t->front && t->s->cap && !__atomic_load_n(&t->node->closed, __ATOMIC_ACQUIRE)) gasp_unwind((struct _gasp_context_S *)t->front, ws_now());
+    if (t->front && t->s->cap && !__atomic_load_n(&t->node->closed, __ATOMIC_ACQUIRE))
+        gasp_unwind((struct _gasp_context_S *)t->front, ws_now());
 }
 
-/* ---- Handles of non-blocking transfers ----------------------------------------------------------------------------- */
+/* ---- Handles of non-blocking transfers ------------------------------------------------------------- */
 
-/* Handles of what is already complete: 0, and for transfers without a handle of their own -1. */
+/* Handles of transfers that are already complete are 0; those without a handle of their own have -1. */
 static int gasp_trivial(uintptr_t h) { return h == 0 || h == UINTPTR_MAX; }
 
 static gasp_handle *gasp_slot(gasp_handle *at, size_t cap, uintptr_t h) {
@@ -260,8 +283,8 @@ static gasp_handle *gasp_slot(gasp_handle *at, size_t cap, uintptr_t h) {
     return &at[i];
 }
 
-/* gasp_keep remembers the transfer of a handle. Of those whose handles are never waited for a number is kept,
- * for the space they take. */
+/* gasp_keep remembers the transfer of a handle. The table has a limit, because some programs never wait for
+ * their handles. */
 static void gasp_keep(struct _gasp_context_S *g, uintptr_t h, uint64_t transfer) {
     if (2 * (g->nhandles + 1) > g->handles_cap) {
         size_t cap = g->handles_cap ? 2 * g->handles_cap : 64;
@@ -279,7 +302,7 @@ static void gasp_keep(struct _gasp_context_S *g, uintptr_t h, uint64_t transfer)
     s->transfer = transfer;
 }
 
-/* gasp_take returns the transfer of a handle and forgets it; 0: unknown. */
+/* gasp_take returns the transfer of a handle and forgets it. 0: unknown. */
 static uint64_t gasp_take(struct _gasp_context_S *g, uintptr_t h) {
     if (!g->handles_cap || gasp_trivial(h)) return 0;
     size_t mask = g->handles_cap - 1;
@@ -288,7 +311,7 @@ static uint64_t gasp_take(struct _gasp_context_S *g, uintptr_t h) {
     if (!s->key) return 0;
     s->key = 0;
     g->nhandles--;
-    /* What follows may stand where it does only because this place was taken. */
+    /* The entries that follow may be where they are only because this place was taken. */
     for (size_t i = ((size_t)(s - g->handles) + 1) & mask; g->handles[i].key; i = (i + 1) & mask) {
         gasp_handle e = g->handles[i];
         g->handles[i].key = 0;
@@ -300,9 +323,9 @@ static uint64_t gasp_take(struct _gasp_context_S *g, uintptr_t h) {
 #include "gasp_args.h"
 #include "gasp_clock.h"
 
-/* ---- The user's events ----------------------------------------------------------------------------------------------- */
+/* ---- The user's events ----------------------------------------------------------------------------- */
 
-/* gasp_kind makes the name of an event in the trace, "onName", from what the user calls it. */
+/* gasp_kind turns the user's name of an event into its name in the trace, "onName". */
 static char *gasp_kind(const char *name) {
     char text[80] = "on";
     size_t n = 2;
@@ -337,37 +360,46 @@ WSC_API unsigned int gasp_create_event(gasp_context_t g, const char *name, const
         }
     }
     pthread_mutex_unlock(&wsc_mu);
-    if (!tag && g && g->node) wsi_fail(g->node->ctx, "event %.80s: more than %d events of the user's: it is not recorded", name, (int)GASP_USERS);
+    if (!tag && g && g->node)
+        wsi_fail(g->node->ctx, "event %.80s: more than %d events of the user's: it is not recorded", name,
+                 (int)GASP_USERS);
     errno = saved;
     return tag;
 }
 
-/* gasp_emit_user records a point in time of the user's, with its text. */
+/* gasp_emit_user records an event of the user's, with its text. */
 static void gasp_emit_user(struct _gasp_context_S *g, int64_t now, const gasp_user *u, gasp_args *a) {
     char text[GASP_TEXT + 1];
     uint64_t word = 0;
     size_t i = (size_t)(u - gasp_users);
     if (!g->kinds && !(g->kinds = (unsigned short *)calloc(GASP_USERS, sizeof *g->kinds))) return;
-    if (!g->kinds[i]) g->kinds[i] = (unsigned short)ws_define_kind(g->node->ctx, "User", u->kind, "text:Name", u->desc);
+    if (!g->kinds[i])
+        g->kinds[i] = (unsigned short)ws_define_kind(g->node->ctx, "User", u->kind, "text:Name", u->desc);
     if (!g->kinds[i]) return;
     gasp_format(text, u->desc, a);
-    /* Texts stay in memory to the end of the run: there may not be any number of them. */
+    /* Texts stay in memory to the end of the run, so their number is limited. */
     if (g->texts < GASP_TEXTS) {
         word = ws_define_name(g->node->ctx, text);
         if (word > g->texts) g->texts = (unsigned)word;
     } else {
-        gasp_note(g, 2, "gasp_texts", "after 65536 different strings events of the user's have no text any more");
+        gasp_note(g, 2, "gasp_texts",
+                  "after 65536 different strings events of the user's have no text any more");
     }
     ws_emit_at(g->t->s, now, g->kinds[i], &word, 1);
 }
 
-static void gasp_user_event(struct _gasp_context_S *g, unsigned tag, gasp_evttype_t type, const char *file, int line, int column, gasp_args *a) {
+static void gasp_user_event(struct _gasp_context_S *g, unsigned tag, gasp_evttype_t type, const char *file,
+                            int line, int column, gasp_args *a) {
     char unknown[40];
     const gasp_user *u = tag - gasp_set.first_user < gasp_nusers ? &gasp_users[tag - gasp_set.first_user] : 0;
     const char *name = u ? u->name : unknown;
     if (tag < 10000) snprintf(unknown, sizeof unknown, "GASP event %u", tag);
     else snprintf(unknown, sizeof unknown, "GASP event"); /* names stay in memory */
-    ws_site site = g->t->on ? wsc_site(g->t, wsc_named_code(g->node, *name ? name : "?", u ? WS_REGION_FUNCTION : WS_REGION_RUNTIME), 0, file, line, column) : 0;
+    ws_site site = 0;
+    if (g->t->on) {
+        int kind = u ? WS_REGION_FUNCTION : WS_REGION_RUNTIME;
+        site = wsc_site(g->t, wsc_named_code(g->node, *name ? name : "?", kind), 0, file, line, column);
+    }
     int64_t now = ws_now();
     if (type == GASP_START) {
         if (gasp_full(g)) site = 0;
@@ -382,27 +414,34 @@ static void gasp_user_event(struct _gasp_context_S *g, unsigned tag, gasp_evttyp
     }
 }
 
-/* ---- The interface ------------------------------------------------------------------------------------------------------ */
+/* ---- The interface --------------------------------------------------------------------------------- */
 
-/* gasp_start records that an operation begins. */
-static void gasp_start(struct _gasp_context_S *g, unsigned tag, int op, const char *file, int line, int column, gasp_args *a) {
+/* gasp_start records that an operation starts. */
+static void gasp_start(struct _gasp_context_S *g, unsigned tag, int op, const char *file, int line,
+                       int column, gasp_args *a) {
     gasp_call c;
     if (op == OP_COLLECTIVE_EXIT) gasp_announce(g, GASP_END_ROUND);
-    else if (!g->round && !g->met && (op == OP_NOTIFY || op == OP_BARRIER)) gasp_announce(g, GASP_START_ROUND);
+    else if (!g->round && !g->met && (op == OP_NOTIFY || op == OP_BARRIER))
+        gasp_announce(g, GASP_START_ROUND);
     memset(&c, 0, sizeof c);
     c.op = op, c.collective = c.to = c.from = -1, c.mode = WSC_SYNC_NONE, c.root = -1;
-    int wanted = g->t->on && wsc_wanted(gasp_ops[op].kind == WS_REGION_FUNCTION && op != OP_C_FUNC ? WS_REGION_BULK : gasp_ops[op].kind);
+    int kind = gasp_ops[op].kind;
+    if (kind == WS_REGION_FUNCTION && op != OP_C_FUNC) kind = WS_REGION_BULK;
+    int wanted = g->t->on && wsc_wanted(kind);
     if (wanted) wanted = gasp_read(g, &c, a) && !gasp_full(g);
     if (!wanted) {
         gasp_push(g, tag, op, 0, 0);
         return;
     }
-    ws_code code = op == OP_C_FUNC ? wsc_named_code(g->node, c.name, WS_REGION_FUNCTION) : wsc_code(g->node, c.op);
+    ws_code code = op == OP_C_FUNC ? wsc_named_code(g->node, c.name, WS_REGION_FUNCTION)
+                                   : wsc_code(g->node, c.op);
     ws_site site = wsc_site(g->t, code, 0, file, line, column);
     int64_t now = ws_now();
     ws_stream *s = g->t->s;
     ws_entered_at(s, now, site);
-    if (c.collective >= 0) wsc_collective_at(g->t, now, c.collective, c.mode, 0, 1, (uint64_t)g->node->nodes, c.root, c.sent, c.received);
+    if (c.collective >= 0)
+        wsc_collective_at(g->t, now, c.collective, c.mode, 0, 1, (uint64_t)g->node->nodes, c.root, c.sent,
+                          c.received);
     if (c.from < 0 && c.to < 0) c.transfer = 0;
     if (c.transfer) c.transfer = wsc_new_transfer(g->t);
     if (c.from >= 0) ws_get_at(s, now, c.from, c.bytes, c.transfer);
@@ -411,11 +450,13 @@ static void gasp_start(struct _gasp_context_S *g, unsigned tag, int op, const ch
     gasp_push(g, tag, op, site, c.transfer);
 }
 
-/* gasp_end records that what began with the tag has ended. */
-static void gasp_end(struct _gasp_context_S *g, unsigned tag, int64_t now, const char *file, int line, gasp_args *a) {
+/* gasp_end records the end of the operation that started with the tag. */
+static void gasp_end(struct _gasp_context_S *g, unsigned tag, int64_t now, const char *file, int line,
+                     gasp_args *a) {
     gasp_open *o = gasp_find(g, tag, now);
     if (!o) return;
-    int exits = o->op == OP_COLLECTIVE_EXIT, meets = !g->met && (o->op == OP_WAIT || o->op == OP_BARRIER), status = 0;
+    int exits = o->op == OP_COLLECTIVE_EXIT, status = 0;
+    int meets = !g->met && (o->op == OP_WAIT || o->op == OP_BARRIER);
     if (exits) {
         status = va_arg(a->v, int);
         gasp_compare(g, GASP_END_ROUND);
@@ -434,14 +475,16 @@ static void gasp_end(struct _gasp_context_S *g, unsigned tag, int64_t now, const
 }
 
 /* gasp_atomic records a point in time. */
-static void gasp_atomic(struct _gasp_context_S *g, unsigned tag, int op, const char *file, int line, int column, gasp_args *a) {
+static void gasp_atomic(struct _gasp_context_S *g, unsigned tag, int op, const char *file, int line,
+                        int column, gasp_args *a) {
     gasp_args again;
     va_copy(again.v, a->v);
     gasp_start(g, tag, op, file, line, column, a);
     if (op == OP_NONCOLLECTIVE_EXIT) {
         int status = va_arg(again.v, int);
         gasp_unwind(g, ws_now());
-        wsc_close(g->node, status ? WS_FAILED : WS_DONE, status, "one thread ended the program with upc_global_exit");
+        wsc_close(g->node, status ? WS_FAILED : WS_DONE, status,
+                  "one thread ended the program with upc_global_exit");
     } else if (g->deeper) {
         g->deeper--;
     } else {
@@ -453,7 +496,8 @@ static void gasp_atomic(struct _gasp_context_S *g, unsigned tag, int op, const c
     va_end(again.v);
 }
 
-WSC_API void gasp_event_notifyVA(gasp_context_t context, unsigned int tag, gasp_evttype_t type, const char *file, int line, int column, va_list args) {
+WSC_API void gasp_event_notifyVA(gasp_context_t context, unsigned int tag, gasp_evttype_t type,
+                                 const char *file, int line, int column, va_list args) {
     struct _gasp_context_S *g = gasp_mine(context);
     if (!g || !tag || (unsigned)type > GASP_ATOMIC) return;
     int saved = errno;
@@ -477,7 +521,8 @@ WSC_API void gasp_event_notifyVA(gasp_context_t context, unsigned int tag, gasp_
     errno = saved;
 }
 
-WSC_API void gasp_event_notify(gasp_context_t context, unsigned int tag, gasp_evttype_t type, const char *file, int line, int column, ...) {
+WSC_API void gasp_event_notify(gasp_context_t context, unsigned int tag, gasp_evttype_t type,
+                               const char *file, int line, int column, ...) {
     va_list args;
     va_start(args, column);
     gasp_event_notifyVA(context, tag, type, file, line, column, args);

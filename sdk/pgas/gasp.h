@@ -1,9 +1,10 @@
 #ifndef WHYSLOW_GASP_H
 #define WHYSLOW_GASP_H
-/* gasp.h: GASP 1.5, the interface by which UPC run-time systems tell a tool what a program does, as whyslow's
- * library for it (gasp.c) sees it, and the numbers of events, which differ between implementations.
+/* gasp.h: GASP 1.5, the interface through which UPC run-time systems report to a tool what a program does, as
+ * whyslow's library (gasp.c) implements it. It also has the numbers of events, which differ between
+ * implementations.
  *
- * A UPC run-time system with GASP support calls these functions; nobody else needs to. C or C++. */
+ * UPC run-time systems with GASP support call these functions; nobody else needs to. C or C++. */
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,46 +15,58 @@ extern "C" {
 
 #define GASP_VERSION 20060914
 
-typedef enum { GASP_MODEL_UPC, GASP_MODEL_TITANIUM, GASP_MODEL_CAF, GASP_MODEL_MPI, GASP_MODEL_SHMEM } gasp_model_t;
+typedef enum {
+    GASP_MODEL_UPC,
+    GASP_MODEL_TITANIUM,
+    GASP_MODEL_CAF,
+    GASP_MODEL_MPI,
+    GASP_MODEL_SHMEM
+} gasp_model_t;
 typedef enum { GASP_START, GASP_END, GASP_ATOMIC } gasp_evttype_t;
 typedef struct _gasp_context_S *gasp_context_t;
 
-/* gasp_init is called once by each UPC thread, before anything else, and returns its context. */
+/* gasp_init is called once by each UPC thread, before anything else. It returns the thread's context. */
 gasp_context_t gasp_init(gasp_model_t srcmodel, int *argc, char ***argv);
 
-/* gasp_event_notify tells of an event: its tag, whether it begins, ends or is a point in time, where it is in
+/* gasp_event_notify reports an event: its tag, whether it is a start, an end or a point in time, its place in
  * the source (filename may be NULL, numbers 0), and arguments that depend on the tag. */
-void gasp_event_notify(gasp_context_t context, unsigned int evttag, gasp_evttype_t evttype, const char *filename, int linenum, int colnum, ...);
-void gasp_event_notifyVA(gasp_context_t context, unsigned int evttag, gasp_evttype_t evttype, const char *filename, int linenum, int colnum, va_list varargs);
+void gasp_event_notify(gasp_context_t context, unsigned int evttag, gasp_evttype_t evttype,
+                       const char *filename, int linenum, int colnum, ...);
+void gasp_event_notifyVA(gasp_context_t context, unsigned int evttag, gasp_evttype_t evttype,
+                         const char *filename, int linenum, int colnum, va_list varargs);
 
-/* gasp_control switches recording for the thread on (other than 0) or off and returns what it was. */
+/* gasp_control switches recording for the thread on (not 0) or off, and returns the previous state. */
 int gasp_control(gasp_context_t context, int on);
 
-/* gasp_create_event returns the tag of an event of the user's, the same for the same name and desc, which is
- * a printf format for the event's arguments (may be NULL). */
+/* gasp_create_event returns the tag of an event of the user's, the same for the same name and desc. desc is a
+ * printf format for the event's arguments; it may be NULL. */
 unsigned int gasp_create_event(gasp_context_t context, const char *name, const char *desc);
 
-/* What only UPC code can tell, from whyslow_upc.upc or, where that does not suit, from functions of your own
- * by these names. The first two must be there: without them nothing is recorded. Where others are missing, so
- * is what they would tell. */
+/* Functions that only UPC code can provide. They come from whyslow_upc.upc, or from your own code under these
+ * names. The first two are required: without them nothing is recorded. If another is missing, so is the
+ * information that it provides. */
 int whyslow_upc_mythread(void);
 int whyslow_upc_threads(void);
-int whyslow_upc_threadof(const void *pts);              /* the thread a gasp_upc_PTS_t points to; -1: unknown */
-uint64_t whyslow_upc_lock_id(const void *lock);         /* of a gasp_upc_lock_t, the same on all threads */
-int whyslow_upc_perm(const void *perm_pts, int thread); /* element `thread` of the third argument of upc_all_permute; -1: unknown */
-/* The values of UPC_IN_ALLSYNC and so on; without it those of GUPC and Clang UPC, 1, 2, 4, 8, 16 and 32. */
+/* The thread that a gasp_upc_PTS_t points to; -1: unknown. */
+int whyslow_upc_threadof(const void *pts);
+/* The number of a gasp_upc_lock_t, the same on all threads. */
+uint64_t whyslow_upc_lock_id(const void *lock);
+/* Element `thread` of the third argument of upc_all_permute; -1: unknown. */
+int whyslow_upc_perm(const void *perm_pts, int thread);
+/* The values of UPC_IN_ALLSYNC and so on. Without this function those of GUPC and Clang UPC are used: 1, 2,
+ * 4, 8, 16 and 32. */
 void whyslow_upc_flags(int *in_all, int *in_my, int *in_no, int *out_all, int *out_my, int *out_no);
-/* The number of UPC threads that share a process (threads of an operating system's process, not processes),
- * the same everywhere; without it 1. */
+/* How many UPC threads share a process of the operating system, the same number everywhere; without this
+ * function 1. */
 int whyslow_upc_per_process(void);
-/* Each thread has 8 numbers in shared memory, slots 0 to 7, which are 0 at first. These write and read one,
- * with strict accesses; reading lets others' messages arrive. They are called in the midst of events only, on
- * UPC threads. Without both clocks of hosts are not compared. */
+/* Each thread has 8 numbers in shared memory, slots 0 to 7, which are 0 at first. These functions write and
+ * read one with strict accesses; reading also lets messages of others arrive. They are called only during
+ * events, on UPC threads. Without them the clocks of hosts are not compared. */
 void whyslow_upc_put(int thread, int slot, int64_t value);
 int64_t whyslow_upc_get(int thread, int slot);
 
-/* The events: name, number of Berkeley UPC, number of GUPC and Clang UPC (0: it has none), the region's name
- * as in programs, what its time is spent for. C_FUNC has its name from its argument. */
+/* The events: name, number in Berkeley UPC, number in GUPC and Clang UPC (0: it has none), name of the region
+ * as programs write it, and kind of region. C_FUNC takes its name from its argument. */
 #define GASP_EVENTS(X)                                                                    \
     X(C_FUNC, 1023, 1, "", FUNCTION)                                                      \
     X(C_MALLOC, 1020, 2, "malloc", MEMORY)                                                \

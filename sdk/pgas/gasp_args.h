@@ -1,33 +1,33 @@
 #ifndef WHYSLOW_GASP_ARGS_H
 #define WHYSLOW_GASP_ARGS_H
-/* gasp_args.h: a part of gasp.c: what the arguments of the events mean. */
+/* gasp_args.h: the part of gasp.c that interprets the arguments of events. */
 
-/* What is known of an operation that begins. */
+/* What is known about an operation that starts. */
 typedef struct gasp_call {
     int op;
-    const char *name; /* of a function */
+    const char *name; /* for a function */
     int collective;   /* WSC_BARRIER ..., -1: none */
     int mode, root;
     int64_t sent, received;
-    int to, from; /* of a transfer; -1: none, or unknown */
+    int to, from; /* threads of a transfer; -1: none, or unknown */
     int64_t bytes;
-    uint64_t transfer; /* other than 0: non-blocking */
+    uint64_t transfer; /* not 0: it is non-blocking */
     uint64_t lock;
     int has_lock;
 } gasp_call;
 
-/* gasp_thread is the thread that a pointer-to-shared points to, -1: unknown. */
+/* gasp_thread returns the thread that a pointer-to-shared points to, or -1 if it is unknown. */
 static int gasp_thread(struct _gasp_context_S *g, const void *pts) {
     int t = pts && whyslow_upc_threadof ? whyslow_upc_threadof(pts) : -1;
     return t >= 0 && t < g->node->nodes ? t : -1;
 }
 
-/* No address space is larger than this; a wrong number beyond would spoil all sums. */
+/* No address space is larger than this. A wrong number beyond it would spoil all sums. */
 static const int64_t gasp_most = (int64_t)1 << 48;
 
 static int64_t gasp_bytes(size_t n) { return n > (size_t)gasp_most ? gasp_most : (int64_t)n; }
 
-/* gasp_times is n bytes for each of some threads. */
+/* gasp_times returns n bytes times a number of threads, at most gasp_most. */
 static int64_t gasp_times(int64_t n, int64_t threads) {
     int64_t product;
     return __builtin_mul_overflow(n, threads, &product) || product > gasp_most ? gasp_most : product;
@@ -35,19 +35,20 @@ static int64_t gasp_times(int64_t n, int64_t threads) {
 
 static int gasp_mode(int flags) {
     const int *f = gasp_set.flags;
-    int in = flags & f[2] ? WSC_NO : flags & f[1] ? WSC_MY : WSC_ALL, out = flags & f[5] ? WSC_NO : flags & f[4] ? WSC_MY : WSC_ALL;
+    int in = flags & f[2] ? WSC_NO : flags & f[1] ? WSC_MY : WSC_ALL;
+    int out = flags & f[5] ? WSC_NO : flags & f[4] ? WSC_MY : WSC_ALL;
     return WSC_SYNC_MODE(in, out);
 }
 
-/* gasp_lock notes the lock of an operation. */
+/* gasp_lock stores the lock of an operation in c. */
 static void gasp_lock(gasp_call *c, const void *lock) {
     if (!lock || !whyslow_upc_lock_id) return;
     c->lock = whyslow_upc_lock_id(lock);
     c->has_lock = 1;
 }
 
-/* gasp_copy fills in a copy by this thread from one thread's memory to another's; -1: this thread's own,
- * private memory; -2: unknown. What comes from and goes to memory of others is both a get and a put. */
+/* gasp_copy describes a copy by this thread from one thread's memory to another's. -1 is this thread's own,
+ * private memory; -2 is unknown. A copy from another thread to another thread is both a get and a put. */
 static void gasp_copy(struct _gasp_context_S *g, gasp_call *c, int to, int from, size_t n) {
     int me = g->node->node;
     c->bytes = gasp_bytes(n);
@@ -60,12 +61,13 @@ static int gasp_shared(struct _gasp_context_S *g, const void *pts) {
     return t < 0 ? -2 : t;
 }
 
-/* gasp_permute finds where a member's block goes and whose it gets. */
+/* gasp_permute finds out where the block of this member goes, and whose block it gets. */
 static void gasp_permute(struct _gasp_context_S *g, gasp_call *c, const void *perm, int64_t n) {
-    int me = g->node->node, threads = g->node->nodes, found = 0, to = perm && whyslow_upc_perm ? whyslow_upc_perm(perm, me) : -1;
+    int me = g->node->node, threads = g->node->nodes, found = 0;
+    int to = perm && whyslow_upc_perm ? whyslow_upc_perm(perm, me) : -1;
     c->sent = to == me ? 0 : n;
     c->received = n;
-    if (to < 0 || threads > GASP_PERMUTE) return; /* reading the others' elements takes time: not of many */
+    if (to < 0 || threads > GASP_PERMUTE) return; /* reading the elements of many others would take long */
     for (int i = 0; i < threads; i++)
         if (whyslow_upc_perm(perm, i) == me) c->root = i, found++;
     if (found != 1) c->root = -1;
@@ -73,7 +75,9 @@ static void gasp_permute(struct _gasp_context_S *g, gasp_call *c, const void *pe
 }
 
 static int64_t gasp_type_size(int type) {
-    static const unsigned char sizes[] = {1, 1, sizeof(short), sizeof(short), sizeof(int), sizeof(int), sizeof(long), sizeof(long), sizeof(float), sizeof(double), sizeof(long double)};
+    static const unsigned char sizes[] = {
+        1, 1, sizeof(short), sizeof(short), sizeof(int), sizeof(int), sizeof(long), sizeof(long),
+        sizeof(float), sizeof(double), sizeof(long double)};
     return type >= 0 && type < (int)sizeof sizes ? sizes[type] : 0;
 }
 
@@ -93,11 +97,12 @@ static void gasp_reduce(struct _gasp_context_S *g, gasp_call *c, gasp_args *a) {
         else c->sent = size;
         return;
     }
-    /* Each thread hands what it has summed up to the next, once per round of the array over all threads. */
+    /* Each thread passes its partial sum on to the next, once per round of the array over all threads. */
     c->collective = WSC_PREFIX_REDUCE;
     int first = gasp_thread(g, src);
     size_t round = 0, rounds = 1;
-    if (block && !__builtin_mul_overflow(block, (size_t)threads, &round)) rounds = elements / round + (elements % round != 0);
+    if (block && !__builtin_mul_overflow(block, (size_t)threads, &round))
+        rounds = elements / round + (elements % round != 0);
     if (rounds <= 1) c->root = first;
     if (!block || threads < 2 || !rounds) return;
     int64_t place = first < 0 ? 1 : (me - first + threads) % threads;
@@ -107,7 +112,8 @@ static void gasp_reduce(struct _gasp_context_S *g, gasp_call *c, gasp_args *a) {
 
 static void gasp_collective(struct _gasp_context_S *g, gasp_call *c, gasp_args *a) {
     int me = g->node->node;
-    const void *dst = va_arg(a->v, void *), *src = va_arg(a->v, void *), *perm = c->op == OP_ALL_PERMUTE ? va_arg(a->v, void *) : 0;
+    const void *dst = va_arg(a->v, void *), *src = va_arg(a->v, void *),
+               *perm = c->op == OP_ALL_PERMUTE ? va_arg(a->v, void *) : 0;
     int64_t n = gasp_bytes(va_arg(a->v, size_t)), others = gasp_times(n, g->node->nodes - 1);
     c->mode = gasp_mode(va_arg(a->v, int));
     switch (c->op) {
@@ -134,8 +140,8 @@ static void gasp_collective(struct _gasp_context_S *g, gasp_call *c, gasp_args *
     }
 }
 
-/* gasp_read reads the arguments at the start of an operation. It returns 0 where the level of instrumentation
- * leaves it out. */
+/* gasp_read reads the arguments at the start of an operation. It returns 0 if the level of instrumentation
+ * leaves the operation out. */
 static int gasp_read(struct _gasp_context_S *g, gasp_call *c, gasp_args *a) {
     const void *p, *q;
     int relaxed;
@@ -197,15 +203,16 @@ static void gasp_completed(struct _gasp_context_S *g, int64_t now, uint64_t tran
     if (transfer) ws_completed_at(g->t->s, now, transfer);
 }
 
-/* gasp_begun remembers the handle of a non-blocking transfer, the last argument. */
+/* gasp_begun remembers the handle of a non-blocking transfer, which is the last argument. */
 static void gasp_begun(struct _gasp_context_S *g, const gasp_open *o, int64_t now, gasp_args *a) {
     uintptr_t h = (uintptr_t)va_arg(a->v, void *);
     if (gasp_trivial(h)) gasp_completed(g, now, o->transfer);
     else gasp_keep(g, h, o->transfer);
 }
 
-/* gasp_new_lock tells the trace where a lock was allocated. */
-static void gasp_new_lock(struct _gasp_context_S *g, const gasp_open *o, const char *file, int line, gasp_args *a) {
+/* gasp_new_lock records where a lock was allocated. */
+static void gasp_new_lock(struct _gasp_context_S *g, const gasp_open *o, const char *file, int line,
+                          gasp_args *a) {
     char more[64];
     gasp_call c = {0};
     gasp_calls *calls = g->allocs;
@@ -218,11 +225,12 @@ static void gasp_new_lock(struct _gasp_context_S *g, const gasp_open *o, const c
     }
     if (!c.has_lock || !calls) return;
     int n = snprintf(more, sizeof more, " call %u", ++calls->n);
-    if (o->op == OP_GLOBAL_LOCK_ALLOC) snprintf(more + n, sizeof more - (size_t)n, " thread %d", g->node->node);
+    if (o->op == OP_GLOBAL_LOCK_ALLOC)
+        snprintf(more + n, sizeof more - (size_t)n, " thread %d", g->node->node);
     wsc_define_lock(g->node, o->op, c.lock, 0, file, line, more);
 }
 
-/* gasp_result reads the arguments at the end of an operation and records what it has brought about. */
+/* gasp_result reads the arguments at the end of an operation and records its result. */
 static void gasp_result(struct _gasp_context_S *g, const gasp_open *o, int64_t now, gasp_args *a) {
     gasp_call c = {0};
     uintptr_t h;

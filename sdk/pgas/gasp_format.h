@@ -1,11 +1,11 @@
 #ifndef WHYSLOW_GASP_FORMAT_H
 #define WHYSLOW_GASP_FORMAT_H
-/* gasp_format.h: the text of a user's event, from the format and the arguments the program gave.
+/* gasp_format.h makes the text of a user's event from the format and the arguments that the program gave.
  *
  * printf would do whatever a wrong format says: write through %n, follow a number as if it were a string,
- * make megabytes of blanks. This is a tool's library in the user's process: it formats one conversion at a
- * time, with bounded widths, and has the kernel fetch strings, which says so where there is none. Included by
- * gasp.c after collect.h. */
+ * make megabytes of blanks. But this is a tool's library in the user's process. So it formats one conversion
+ * at a time, with bounded widths, and has the kernel copy strings, which reports an error if there is no
+ * memory at the address. gasp.c includes this file after collect.h. */
 
 #include <sys/uio.h>
 
@@ -13,16 +13,16 @@ enum {
     GASP_TEXT = 512,        /* bytes of a text */
     GASP_WIDTH = 64,        /* of a number */
     GASP_STRING = 256,      /* bytes of a string */
-    GASP_CONVERSIONS = 16   /* of one format; what follows stands as it is */
+    GASP_CONVERSIONS = 16   /* in one format; the rest is copied as it is */
 };
 
-typedef struct gasp_args { /* so that functions can take arguments one after the other */
+typedef struct gasp_args { /* lets several functions take arguments one after the other */
     va_list v;
 } gasp_args;
 
 typedef struct gasp_text {
     char *p;
-    size_t n; /* bytes used; there is room for one more than GASP_TEXT */
+    size_t n; /* bytes used; there is room for GASP_TEXT and one more */
 } gasp_text;
 
 static void gasp_add(gasp_text *t, const char *s, size_t n) {
@@ -31,8 +31,8 @@ static void gasp_add(gasp_text *t, const char *s, size_t n) {
     t->n += n;
 }
 
-/* gasp_string copies at most n bytes of the program's string, page by page, since the next one may not exist.
- * It returns -1 where there is no memory at that address. */
+/* gasp_string copies at most n bytes of the program's string and returns its length. It copies page by page,
+ * because the next page may not exist. It returns -1 if there is no memory at the address. */
 static ssize_t gasp_string(const char *from, char *to, size_t n) {
     size_t done = 0;
     while (done < n) {
@@ -55,14 +55,14 @@ static void gasp_add_string(gasp_text *t, const char *s, int precision) {
         return;
     }
     ssize_t n = gasp_string(s, copy, limit);
-    if (n < 0) { /* no string, or a system that does not let a process read itself in this way: the address */
+    if (n < 0) { /* no string, or the system does not let a process read itself: print the address */
         snprintf(copy, sizeof copy, "%p", (const void *)s);
         n = (ssize_t)strlen(copy);
     }
     gasp_add(t, copy, (size_t)n);
 }
 
-/* gasp_size reads a width or precision, digits or *, and keeps it in bounds. */
+/* gasp_size reads a width or precision, digits or *, and clamps it. */
 static int gasp_size(const char **f, gasp_args *a, int otherwise) {
     long v = 0;
     if (**f == '*') {
@@ -76,8 +76,8 @@ static int gasp_size(const char **f, gasp_args *a, int otherwise) {
     return v < -GASP_STRING ? -GASP_STRING : v > GASP_STRING ? GASP_STRING : (int)v;
 }
 
-/* gasp_conversion appends what one conversion makes of its argument. f is after the %, and returned after the
- * conversion; null where it is none. */
+/* gasp_conversion formats one argument and appends it. f points after the %; the result points after the
+ * conversion, or is null if there is none. */
 static const char *gasp_conversion(gasp_text *t, const char *f, gasp_args *a) {
     char spec[24] = "%", out[400];
     size_t k = 1, flags = strspn(f, "-+ #0");
@@ -99,7 +99,9 @@ static const char *gasp_conversion(gasp_text *t, const char *f, gasp_args *a) {
     char c = *f;
     if (c && strchr("diouxX", c)) {
         int is_signed = c == 'd' || c == 'i';
-        int64_t v = size >= 1 ? va_arg(a->v, int64_t) : is_signed ? va_arg(a->v, int) : (int64_t)va_arg(a->v, unsigned);
+        int64_t v = size >= 1   ? va_arg(a->v, int64_t)
+                    : is_signed ? va_arg(a->v, int)
+                                : (int64_t)va_arg(a->v, unsigned);
         if (size == -1) v = is_signed ? (int64_t)(int16_t)v : (int64_t)(uint16_t)v;
         if (size < -1) v = is_signed ? (int64_t)(int8_t)v : (int64_t)(uint8_t)v;
         snprintf(spec + k, sizeof spec - k, "*.*ll%c", c);
@@ -117,7 +119,7 @@ static const char *gasp_conversion(gasp_text *t, const char *f, gasp_args *a) {
     } else if (c == 'p' || c == 's' || c == 'S') {
         snprintf(out, sizeof out, "%p", va_arg(a->v, void *));
     } else if (c == 'n') {
-        (void)va_arg(a->v, void *); /* nothing is ever written to */
+        (void)va_arg(a->v, void *); /* never write through it */
         return f + 1;
     } else {
         return 0;
@@ -137,7 +139,7 @@ static void gasp_format(char *out, const char *format, gasp_args *a) {
         const char *after = f[1] == '%' ? 0 : left-- > 0 ? gasp_conversion(&t, f + 1, a) : 0;
         if (!after) {
             gasp_add(&t, "%", 1);
-            if (f[1] != '%') left = 0; /* not understood: nor would the arguments after it be */
+            if (f[1] != '%') left = 0; /* unknown, so the arguments after it are unknown, too */
             after = f + (f[1] == '%' ? 2 : 1);
         }
         f = after;

@@ -1,35 +1,39 @@
 //go:build ignore
 
-/* libwhyslow-shmem: records what an OpenSHMEM program does, without a change to it.
+/* libwhyslow-shmem records what an OpenSHMEM program does, without any change to the program.
  *
  *     cc -O2 -g -fPIC -shared -pthread -o libwhyslow-shmem.so shmem.c
  *
- * and either LD_PRELOAD=libwhyslow-shmem.so, or link the program with -lwhyslow-shmem (or shmem.o) before OpenSHMEM.
+ * Then run the program with LD_PRELOAD=libwhyslow-shmem.so, or link it with -lwhyslow-shmem (or shmem.o)
+ * before OpenSHMEM.
  *
- * Problem. OpenSHMEM has some 900 functions, which differ by type and size. All of them have a second name, pshmem_...
+ * Problem. OpenSHMEM has about 900 functions, which differ by type and size. Each has a second name,
+ * pshmem_...
  *
- * Plan. For each function there is one of the same name here, which records that it is entered, calls the other
- * by its second name and records that it is left. sdk/pgas/gen has the table of functions and makes the calls of macros in
- * shmem_put.h and so on; the macros are in shmem_wrap.h; collect.h does what all collectors do. A PE is a node with a file of
- * its own. Its number is known only when shmem_init has done its work: then the file is opened, with the time when
- * it began.
+ * Plan. For each function there is one of the same name here. It records that it is entered, calls the
+ * original by its second name, and records that it is left. sdk/pgas/gen has the table of functions and turns
+ * it into calls of macros in shmem_put.h and so on; the macros are in shmem_wrap.h. collect.h does what all
+ * collectors have in common. A PE is a node with a file of its own. Its number is known only after
+ * shmem_init, so the file is opened then, with the time at which shmem_init began.
  *
- *   - Where a function is called from is told by the address it returns to; internal/record/pgas/symbols finds file and line.
- *   - Functions that OpenSHMEM calls itself (shmem_set_lock uses atomics) are inside of an operation and left out.
+ *   - A call is located by its return address; internal/record/pgas/symbols finds the file and line.
+ *   - Functions that OpenSHMEM itself calls (shmem_set_lock uses atomics) run inside an operation and are
+ *     left out.
  *   - A transfer to the PE itself is recorded from level "local" on.
- *   - Non-blocking transfers have numbers; shmem_quiet, shmem_ctx_quiet and the barriers tell that those of their
- *     context are over, of the calling thread.
- *   - Polls (shmem_int_test, shmem_test_lock) follow each other by the million. Failed ones less than 250 ns apart, from the same place for the
- *     same address, are one region, as is the one that succeeds; after 10 ms another is begun, so that a trace that ends early shows it.
- *   - Locks are numbered by their place in the symmetric heap or in the program's data, which is the same on all PEs; shmem_locks.h also tells what they
- *     are called.
- *   - With the level "functions" the program is compiled with -finstrument-functions; the two functions that GCC and Clang then call are in
- *     shmem_functions.h.
+ *   - Non-blocking transfers have numbers. shmem_quiet, shmem_ctx_quiet and the barriers record that the
+ *     calling thread's transfers in their context are complete.
+ *   - Programs poll (shmem_int_test, shmem_test_lock) millions of times. Failed polls from the same place for
+ *     the same address, less than 250 ns apart, share one region with each other and with the poll that
+ *     succeeds. After 10 ms a new region begins, so that a trace that ends early shows the polling.
+ *   - Locks are numbered by their place in the symmetric heap or in the program's data, which is the same on
+ *     all PEs. shmem_locks.h also records what they are called.
+ *   - For the level "functions" the program must be compiled with -finstrument-functions. shmem_functions.h
+ *     has the two functions that GCC and Clang then call.
  *
- * Nothing of OpenSHMEM's own header is needed, and nothing depends on one implementation but the list of functions.
+ * OpenSHMEM's own header is not needed, and only the list of functions depends on the implementation.
  *
- * Left out on purpose: functions without a second name, and queries that take no time (shmem_my_pe); sdk/pgas/gen/table.go has
- * the list. */
+ * Left out on purpose: functions without a second name, and queries that take no time (shmem_my_pe). The list
+ * is in sdk/pgas/gen/table.go. */
 
 #include "collect.h"
 
@@ -46,14 +50,16 @@
 #include "shmem_clock.h"
 #include "shmem_functions.h"
 
-/* ---- Polls ---------------------------------------------------------------------------------------------- */
+/* ---- Polls ----------------------------------------------------------------------------------------- */
 
 enum { WSS_POLL_GAP = 250, WSS_POLL_REGION = 10000000 }; /* ns */
 
 static wsc_call wss_enter_poll(int op, const void *caller, const volatile void *address) {
     wss_local *l = &wss_mine;
     wsc_thread *t = l->poll.s ? l->poll.t : 0;
-    if (!t || t != wsc_mine || t->inside || wss_paused || l->poll_op != op || l->poll_caller != caller || l->poll_address != address) return wss_enter(op, caller);
+    if (!t || t != wsc_mine || t->inside || wss_paused || l->poll_op != op || l->poll_caller != caller ||
+        l->poll_address != address)
+        return wss_enter(op, caller);
     int64_t now = wss_now();
     if (now - l->polled > WSS_POLL_GAP || now - l->poll_since > WSS_POLL_REGION) return wss_enter(op, caller);
     wsc_call c = l->poll;
@@ -62,20 +68,21 @@ static wsc_call wss_enter_poll(int op, const void *caller, const volatile void *
     return c;
 }
 
-static void wss_leave_poll(wsc_call *c, int op, const void *caller, const volatile void *address, int done, int64_t end) {
+static void wss_leave_poll(wsc_call *c, int op, const void *caller, const volatile void *address, int done,
+                           int64_t end) {
     wss_local *l = &wss_mine;
     if (!end || done) {
         wsc_leave_at(c, end);
         return;
     }
-    if (!l->poll_op) pthread_setspecific(wss_key, l); /* the first */
-    l->poll = *c; /* c->time is that of the first */
+    if (!l->poll_op) pthread_setspecific(wss_key, l); /* the thread's first poll */
+    l->poll = *c; /* c->time is the time of the first */
     l->poll_since = c->time, l->polled = end;
     l->poll_op = op, l->poll_caller = caller, l->poll_address = (const void *)(uintptr_t)address;
     c->t->inside = 0;
 }
 
-/* ---- Start and end ------------------------------------------------------------------------------------------ */
+/* ---- Start and end --------------------------------------------------------------------------------- */
 
 extern void pshmem_init(void) WSS_WEAK;
 extern int pshmem_init_thread(int requested, int *provided) WSS_WEAK;
@@ -83,14 +90,15 @@ extern void pstart_pes(int npes) WSS_WEAK;
 extern void pshmem_finalize(void) WSS_WEAK;
 extern void pshmem_global_exit(int status) WSS_WEAK;
 
-/* wss_started opens the trace, when the PEs know each other. */
+/* wss_started opens the trace, once the PEs know each other. */
 static void wss_started(int op, const void *caller, int64_t since, int64_t cpu) {
     const char **hosts;
     if (!pshmem_my_pe || !pshmem_n_pes) return;
     wss_me = pshmem_my_pe(), wss_pes = pshmem_n_pes();
     hosts = wss_meet();
     wss_own = wsc_level() >= WSC_LOCAL;
-    wsc_node *node = wsc_open(wss_me, wss_pes, 1, wss_me ? wsc_node_0_knows : hosts, since, cpu, wss_ops, WSS_OPS, "it ended without shmem_finalize");
+    wsc_node *node = wsc_open(wss_me, wss_pes, 1, wss_me ? wsc_node_0_knows : hosts, since, cpu, wss_ops,
+                              WSS_OPS, "it ended without shmem_finalize");
     free(hosts);
     if (node) {
         wsc_thread *t = wsc_here(node);
@@ -107,10 +115,12 @@ static void wss_started(int op, const void *caller, int64_t since, int64_t cpu) 
     __atomic_store_n(&wss_node, node, __ATOMIC_RELEASE);
 }
 
-/* wss_need ends a program to which OpenSHMEM is not linked, though it has a part of it: this library. */
+/* wss_need ends a program that is linked with this library but not with OpenSHMEM. */
 static void wss_need(int there, const char *function) {
     if (there) return;
-    fprintf(stderr, "whyslow: %s: there is no p%s: link OpenSHMEM after whyslow's library, with -Wl,--no-as-needed\n", function, function);
+    fprintf(stderr,
+            "whyslow: %s: there is no p%s: link OpenSHMEM after whyslow's library, with -Wl,--no-as-needed\n",
+            function, function);
     _exit(127);
 }
 
@@ -138,10 +148,10 @@ WSC_API WSS_APART void shmem_finalize(void) {
     wsc_thread *t = wsc_here(wss_node);
     if (c.s) {
         wss_all(&c, WSC_FINISH);
-        /* Some versions of Open MPI crash in here. */
+        /* Some versions of Open MPI crash in pshmem_finalize. */
         ws_flush(c.s);
     }
-    if (wss_seats) wss_compare_clocks(t); /* all PEs do, recording or not */
+    if (wss_seats) wss_compare_clocks(t); /* all PEs take part, recording or not */
     else if (c.s) wss_compare_clocks(t);
     pshmem_finalize();
     int64_t end = wss_end(&c);
@@ -155,7 +165,7 @@ WSC_API WSS_APART void shmem_finalize(void) {
     wsc_close(wss_node, WS_DONE, 0, 0);
 }
 
-/* shmem_global_exit does not return, and ends all other PEs, too. */
+/* shmem_global_exit does not return, and also ends all other PEs. */
 WSC_API WSS_APART void shmem_global_exit(int status) {
     wsc_call c = WSS_ENTER(shmem_global_exit);
     wss_leave(&c);

@@ -1,9 +1,9 @@
-/* shmem_clock.h: which host each PE is on, and how far its clock is from PE 0's. Part of shmem.c.
+/* shmem_clock.h finds out which host each PE is on, and how far its clock is from PE 0's. Part of shmem.c.
  *
  * When the PEs meet, in shmem_init, each writes the name of its host into a table of PE 0, in a block of the
- * symmetric heap. Where all are the same, the block is given back at once: the program finds the heap as it
- * would without us. Otherwise it is kept, since the clocks are compared again at the end, as clocks.h says.
- * */
+ * symmetric heap. If all hosts are the same, the block is freed at once, so the program finds the heap as it
+ * would without us. Otherwise it is kept, because the clocks are compared again at the end, as clocks.h
+ * describes. */
 
 #include "clocks.h"
 
@@ -17,19 +17,19 @@ extern long pshmem_long_g(const long *source, int pe) WSS_WEAK;
 extern void pshmem_barrier_all(void) WSS_WEAK;
 extern void pshmem_quiet(void) WSS_WEAK;
 
-enum { WSS_HOST = 64, WSS_TURN = 60 /* s */ };
+enum { WSS_HOST = 64 /* bytes of a name */, WSS_TURN = 60 /* seconds */ };
 
 typedef struct wss_table {
     volatile long slots[WSC_SLOTS];
-    long far;               /* at PE 0: there is a PE that has to ask */
+    long far;               /* at PE 0: some PE has to ask */
     char hosts[][WSS_HOST]; /* of the PEs, at PE 0 */
 } wss_table;
 
 static wss_table *wss_seats; /* null: nobody has to ask */
-static int wss_far;          /* this PE has to */
+static int wss_far;          /* this PE has to ask */
 
-/* wss_meet finds out whose clocks have to be compared. It returns the hosts of all on PE 0, null elsewhere or
- * where they cannot be had. All PEs call it. */
+/* wss_meet finds out whose clocks have to be compared. It returns the hosts of all PEs on PE 0, and null
+ * elsewhere or if there is no memory. All PEs call it. */
 static const char **wss_meet(void) {
     const char **hosts = 0;
     size_t pes = (size_t)wss_pes, size = sizeof(wss_table) + pes * WSS_HOST + 8;
@@ -51,7 +51,10 @@ static const char **wss_meet(void) {
         }
     }
     /* Settings may differ from host to host; PE 0 decides for all. */
-    if (!wss_me) table->far = wsc_set.clock_sync == WSC_CLOCK_ALWAYS ? 2 : wsc_set.clock_sync == WSC_CLOCK_OFF ? 0 : table->far;
+    if (!wss_me)
+        table->far = wsc_set.clock_sync == WSC_CLOCK_ALWAYS ? 2
+                     : wsc_set.clock_sync == WSC_CLOCK_OFF  ? 0
+                                                            : table->far;
     pshmem_barrier_all();
     long far = pshmem_long_g(&table->far, 0);
     if (far) {
@@ -77,17 +80,17 @@ static void wss_tell(int pe, int slot, int64_t value) {
     pshmem_quiet();
 }
 
-static int wss_partner; /* who talks with this PE */
+static int wss_partner; /* the PE that talks with this one */
 
-/* Looking at an own slot must let the other PE's write in. Over TCP Open MPI sees to that only while it waits
- * for an operation with another PE: not in shmem_quiet or shmem_test, nor in an operation with itself. So the
- * partner is asked for something, too. */
+/* Reading a slot of its own must let the writes of other PEs in. Over TCP, Open MPI sees to that only while
+ * it waits for an operation with another PE: not in shmem_quiet or shmem_test, nor in an operation of a PE
+ * with itself. So the partner is read as well. */
 static int64_t wss_look(int pe, int slot) {
     long there = pshmem_long_g((const long *)&wss_seats->slots[slot], pe == wss_me ? wss_partner : pe);
     return pe == wss_me ? wss_seats->slots[slot] : there;
 }
 
-/* wss_compare_clocks records how far the clock is from PE 0's; all PEs call it. */
+/* wss_compare_clocks records how far the clock is from PE 0's. All PEs call it. */
 static void wss_compare_clocks(wsc_thread *t) {
     static wsc_talk talk = {0, wss_tell, wss_look, 0};
     wsc_offset found = {0, 0, 0};
@@ -102,7 +105,7 @@ static void wss_compare_clocks(wsc_thread *t) {
             wsc_offset asked = wsc_take_turn(&talk, WSS_TURN, wss_far && wsc_set.clock_sync != WSC_CLOCK_OFF);
             if (wss_far) found = asked;
         }
-        pshmem_barrier_all(); /* until then a PE must be able to answer its partner */
+        pshmem_barrier_all(); /* until here each PE must be able to answer its partner */
     }
     wsc_clock_sync(t, found);
 }

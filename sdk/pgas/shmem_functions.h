@@ -1,13 +1,14 @@
-/* shmem_functions.h: functions of a program that was compiled with -finstrument-functions. Part of shmem.c.
+/* shmem_functions.h records the functions of a program that was compiled with -finstrument-functions. Part of
+ * shmem.c.
  *
- * GCC and Clang call the two functions below with the function's address and the one it was called from. The
- * name is looked up in the symbol table of the executable or library, once for each; sites are in a table
- * that is read without locks and replaced when it grows. The thread keeps a stack of what it has entered:
- * functions entered before shmem_init (main) are told when the trace begins, and one that was left by longjmp
- * is left here, too, when its caller is.
+ * GCC and Clang call the two functions below with the address of the function and that of its caller. Its
+ * name is looked up once in the symbol table of the executable or library. Sites are in a table that is read
+ * without locks and replaced when it grows. Each thread keeps a stack of the functions it has entered.
+ * Functions entered before shmem_init (main) are recorded when the trace begins. A function left by longjmp
+ * is left here when its caller is.
  *
- * The first call of a function from somewhere takes locks and memory; leave signal handlers out
- * (-finstrument-functions-exclude-function-list), as what is allowed in them does not include that. */
+ * The first call of a function from a place takes locks and memory, which signal handlers must not do:
+ * exclude them with -finstrument-functions-exclude-function-list. */
 
 #include <elf.h>
 #include <sched.h>
@@ -31,25 +32,33 @@ static wss_known *wss_find_function(wss_functions *f, const void *function, cons
     uint64_t h = ((uint64_t)(uintptr_t)function << 24 ^ (uint64_t)(uintptr_t)caller) * 0x9e3779b97f4a7c15u;
     for (size_t i = (size_t)(h ^ h >> 29) & (f->cap - 1);; i = (i + 1) & (f->cap - 1)) {
         wss_known *e = &f->at[i];
-        if (!__atomic_load_n(&e->site, __ATOMIC_ACQUIRE) || (e->function == function && e->caller == caller)) return e;
+        if (!__atomic_load_n(&e->site, __ATOMIC_ACQUIRE) || (e->function == function && e->caller == caller))
+            return e;
     }
 }
 
-/* wss_symbol looks an address up in one of the file's symbol tables. */
-static int wss_symbol(const char *file, size_t size, ElfW(Word) kind, uint64_t address, char *name, size_t room) {
+/* wss_symbol looks up an address in one of the file's symbol tables. It returns 0 if the address is not
+ * there. */
+static int wss_symbol(const char *file, size_t size, ElfW(Word) kind, uint64_t address, char *name,
+                      size_t room) {
     const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)file;
-    if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_shentsize != sizeof(ElfW(Shdr)) ||
-        head->e_shoff > size || (size - head->e_shoff) / sizeof(ElfW(Shdr)) < head->e_shnum)
+    if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+        head->e_shentsize != sizeof(ElfW(Shdr)) || head->e_shoff > size ||
+        (size - head->e_shoff) / sizeof(ElfW(Shdr)) < head->e_shnum)
         return 0;
     const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + head->e_shoff);
     for (size_t i = 0; i < head->e_shnum; i++) {
         const ElfW(Shdr) *s = &sections[i];
         if (s->sh_type != kind || s->sh_link >= head->e_shnum) continue;
         const ElfW(Shdr) *strings = &sections[s->sh_link];
-        if (s->sh_offset > size || s->sh_size > size - s->sh_offset || strings->sh_offset > size || strings->sh_size > size - strings->sh_offset) continue;
+        if (s->sh_offset > size || s->sh_size > size - s->sh_offset || strings->sh_offset > size ||
+            strings->sh_size > size - strings->sh_offset)
+            continue;
         const ElfW(Sym) *symbols = (const ElfW(Sym) *)(file + s->sh_offset);
         for (size_t k = 0; k < s->sh_size / sizeof *symbols; k++) {
-            if ((symbols[k].st_info & 15) != STT_FUNC || symbols[k].st_value != address || symbols[k].st_name >= strings->sh_size) continue;
+            if ((symbols[k].st_info & 15) != STT_FUNC || symbols[k].st_value != address ||
+                symbols[k].st_name >= strings->sh_size)
+                continue;
             const char *text = file + strings->sh_offset + symbols[k].st_name;
             size_t most = strings->sh_size - symbols[k].st_name;
             snprintf(name, room, "%.*s", (int)(most < room ? most : room), text);
@@ -59,8 +68,8 @@ static int wss_symbol(const char *file, size_t size, ElfW(Word) kind, uint64_t a
     return 0;
 }
 
-/* wss_function_name is the name of a function as the linker knows it, or its address where the file has none.
- * */
+/* wss_function_name stores the name of a function as the linker knows it, or its address if the file has no
+ * name for it. */
 static void wss_function_name(const void *function, char *name, size_t room) {
     char text[PATH_MAX + 32];
     wsc_address(function, name, room);
@@ -76,15 +85,16 @@ static void wss_function_name(const void *function, char *name, size_t room) {
         void *p = mmap(0, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p != MAP_FAILED) {
             uint64_t address = strtoull(plus + 1, 0, 16);
-            if (!wss_symbol((const char *)p, size, SHT_SYMTAB, address, name, room)) wss_symbol((const char *)p, size, SHT_DYNSYM, address, name, room);
+            if (!wss_symbol((const char *)p, size, SHT_SYMTAB, address, name, room))
+                wss_symbol((const char *)p, size, SHT_DYNSYM, address, name, room);
             munmap(p, size);
         }
     }
     close(fd);
 }
 
-/* wss_define_function adds a function called from a place to the table. The table that is replaced when it
- * grows is not freed: others may be reading it. */
+/* wss_define_function adds a function called from a place to the table. When the table grows, the old one is
+ * not freed, because others may be reading it. */
 static ws_site wss_define_function(wsc_thread *t, const void *function, const void *caller) {
     char name[PATH_MAX + 32];
     ws_site site = 0;
@@ -105,7 +115,9 @@ static ws_site wss_define_function(wsc_thread *t, const void *function, const vo
         if (!e->site) {
             wss_function_name(function, name, sizeof name);
             e->function = function, e->caller = caller;
-            __atomic_store_n(&e->site, wsc_site(t, wsc_named_code(t->node, name, WS_REGION_FUNCTION), (const char *)caller - 1, 0, 0, 0), __ATOMIC_RELEASE);
+            ws_code code = wsc_named_code(t->node, name, WS_REGION_FUNCTION);
+            site = wsc_site(t, code, (const char *)caller - 1, 0, 0, 0);
+            __atomic_store_n(&e->site, site, __ATOMIC_RELEASE);
             wide->n++;
         }
         site = e->site;
@@ -181,7 +193,7 @@ void __cyg_profile_func_exit(void *function, void *caller) {
     errno = saved;
 }
 
-/* wss_functions_before tells the functions that were entered before the trace began. */
+/* wss_functions_before records the functions that were entered before the trace began. */
 static void wss_functions_before(wsc_thread *t, int64_t since) {
     wss_local *l = &wss_mine;
     if (!t || !wsc_recording(t)) return;
@@ -191,15 +203,15 @@ static void wss_functions_before(wsc_thread *t, int64_t since) {
     }
 }
 
-/* wss_functions_after leaves those that are left only after the trace has ended. */
+/* wss_functions_after leaves the functions that are still open when the trace ends. */
 static void wss_functions_after(wsc_thread *t, int64_t end) {
     wss_local *l = &wss_mine;
     for (; l->depth; l->depth--)
         if (l->frames[l->depth - 1].site) ws_exited_at(t->s, end, l->frames[l->depth - 1].site);
 }
 
-/* wss_thread_ends leaves what the thread is in, so that a thread that goes on with its stream begins outside
- * of everything. */
+/* wss_thread_ends leaves everything that the thread is in, so that the next thread with its stream starts
+ * outside of everything. */
 static void wss_thread_ends(void *p) {
     wss_local *l = &wss_mine;
     (void)p;
@@ -216,9 +228,10 @@ static void wss_thread_ends(void *p) {
 }
 
 static void wss_init_once(void) {
-    /* The key is made before that of collect.h, whose destructor gives the stream away: glibc calls them in
-     * this order. */
+    /* The key is created before that of collect.h, whose destructor gives the stream away: glibc calls
+     * destructors in the order of creation. */
     pthread_key_create(&wss_key, wss_thread_ends);
     wsc_init();
-    pthread_atfork(wss_before_fork, wss_after_fork, wss_after_fork); /* after that of collect.h, so that its locks are taken later */
+    /* Registered after that of collect.h, so that its locks are taken later. */
+    pthread_atfork(wss_before_fork, wss_after_fork, wss_after_fork);
 }

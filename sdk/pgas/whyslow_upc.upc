@@ -1,5 +1,5 @@
-/* whyslow_upc.upc: what libwhyslow-gasp must be told by UPC code. Compile it with your UPC compiler and link
- * it with the program; see docs/c-sdk.md. gasp.h says what each function is for. */
+/* whyslow_upc.upc: what libwhyslow-gasp needs from UPC code. Compile it with your UPC compiler and link it
+ * with the program; see docs/c-sdk.md. gasp.h says what each function is for. */
 #pragma pupc off
 #include <stddef.h>
 #include <stdint.h>
@@ -19,14 +19,16 @@ uint64_t whyslow_upc_lock_id(const void *lock) {
     return (uint64_t)upc_threadof(p) << 48 ^ (uint64_t)upc_addrfield(p);
 }
 
-int whyslow_upc_perm(const void *perm, int thread) { return ((shared const int *)*(shared void *const *)perm)[thread]; }
+int whyslow_upc_perm(const void *perm, int thread) {
+    return ((shared const int *)*(shared void *const *)perm)[thread];
+}
 
 void whyslow_upc_flags(int *in_all, int *in_my, int *in_no, int *out_all, int *out_my, int *out_no) {
     *in_all = UPC_IN_ALLSYNC, *in_my = UPC_IN_MYSYNC, *in_no = UPC_IN_NOSYNC;
     *out_all = UPC_OUT_ALLSYNC, *out_my = UPC_OUT_MYSYNC, *out_no = UPC_OUT_NOSYNC;
 }
 
-/* What threads tell each other to compare their clocks: eight numbers each. */
+/* The numbers through which threads compare their clocks, eight for each thread. */
 struct whyslow_upc_slots { int64_t slot[8]; };
 static strict shared struct whyslow_upc_slots whyslow_upc_slots[THREADS];
 
@@ -34,7 +36,7 @@ void whyslow_upc_put(int thread, int slot, int64_t value) { whyslow_upc_slots[th
 
 int64_t whyslow_upc_get(int thread, int slot) {
 #ifdef __BERKELEY_UPC__
-    bupc_poll(); /* it answers other threads in its own calls only */
+    bupc_poll(); /* Berkeley UPC answers other threads only inside its own calls */
 #endif
     return whyslow_upc_slots[thread].slot[slot];
 }

@@ -1,5 +1,5 @@
-/* bench: nanoseconds per event, against reading the counter and appending 24 bytes to a buffer
- * of the same size, in turns; the best of many short runs of each, since the machine has other work. */
+/* bench: nanoseconds per event, compared in turns with reading the counter and appending 24 bytes to a buffer
+ * of the same size. Each figure is the best of many short runs, because the machine has other work. */
 #define _POSIX_C_SOURCE 200809L
 #include "whyslow.h"
 #include <stdio.h>
@@ -78,7 +78,8 @@ int main(void) {
             if (r == 0 || t < best[k]) best[k] = t;
         }
     for (int k = 0; k < 5; k++)
-        printf("%-10s %6.2f ns/event, ratio %.2f\n", names[k], (double)best[k] / BATCH, (double)best[k] / (double)best[0]);
+        printf("%-10s %6.2f ns/event, ratio %.2f\n", names[k], (double)best[k] / BATCH,
+               (double)best[k] / (double)best[0]);
     ws_close(off_ctx, WS_DONE, 0, 0);
     return ws_close(ctx, WS_DONE, 0, 0) ? 1 : 0;
 }

@@ -33,7 +33,8 @@ static void start(const char *dir) {
 }
 
 static int end(void) {
-    printf("%llu %llu %s\n", (unsigned long long)n, (unsigned long long)ws_lost_events(ctx), ws_error(ctx) ? ws_error(ctx) : "-");
+    printf("%llu %llu %s\n", (unsigned long long)n, (unsigned long long)ws_lost_events(ctx),
+           ws_error(ctx) ? ws_error(ctx) : "-");
     return ws_close(ctx, WS_DONE, 0, 0) ? 1 : 0;
 }
 
@@ -60,7 +61,7 @@ static void define(void) {
     }
 }
 
-/* limit bounds the length of files, as a full disk does; -1: no more. */
+/* limit bounds the length of files, as a full disk does. -1: no limit. */
 static void limit(long bytes) {
     struct rlimit l;
     getrlimit(RLIMIT_FSIZE, &l);
@@ -68,10 +69,16 @@ static void limit(long bytes) {
     setrlimit(RLIMIT_FSIZE, &l);
 }
 
-/* wrong makes every mistake that is told; only the first is kept, so each has a context of its own. */
+/* wrong makes every mistake that is reported. Only the first is kept, so each has a context of its own. */
 static void wrong(void) {
-    static const char *const fields[] = {"x", "x:Foo", "x:Int x:Int", "x:Ints y:Int", "1x:Int", ":Int",
-                                         "a:Int b:Int c:Int d:Int e:Int f:Int g:Int h:Int i:Int j:Int k:Int l:Int m:Int n:Int o:Int p:Int q:Int"};
+    static const char *const fields[] = {"x",
+                                         "x:Foo",
+                                         "x:Int x:Int",
+                                         "x:Ints y:Int",
+                                         "1x:Int",
+                                         ":Int",
+                                         "a:Int b:Int c:Int d:Int e:Int f:Int g:Int h:Int i:Int j:Int k:Int "
+                                         "l:Int m:Int n:Int o:Int p:Int q:Int"};
     static const int64_t list[1] = {0};
     uint64_t w[2] = {1, 2};
     for (int i = 0; i < 14; i++) {
@@ -85,7 +92,8 @@ static void wrong(void) {
         if (i == 10) ws_emit(s, WS_CF_READY, w, 1);
         if (i == 11) ws_emit(s, WS_CF_WAITING, w, 2);
         if (i == 12) ws_cf_created(s, 1, 0, 0, 1, 1, list, (size_t)1 << 20);
-        if (i == 13) ws_define_kind(ctx, "My", "onX", "a:Int", 0), ws_define_kind(ctx, "My", "onX", "a:Uint", 0);
+        if (i == 13)
+            ws_define_kind(ctx, "My", "onX", "a:Int", 0), ws_define_kind(ctx, "My", "onX", "a:Uint", 0);
         ws_idle(s);
         printf("%s\n", ws_error(ctx) ? ws_error(ctx) : "-");
         ws_close(ctx, WS_DONE, 0, 0);
@@ -95,7 +103,8 @@ static void wrong(void) {
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     signal(SIGXFSZ, SIG_IGN);
-    if (!strcmp(mode, "signal")) signal(atoi(argv[2]), SIG_DFL); /* who started this may ignore it: in the background, Ctrl+C is */
+    if (!strcmp(mode, "signal"))
+        signal(atoi(argv[2]), SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
     if (!strcmp(mode, "wrong")) {
         wrong();
         return 0;
@@ -109,7 +118,7 @@ int main(int argc, char **argv) {
             int was = ws_active(ctx);
             ws_df_stored(ws_stream_open(ctx, 5), ws_define_df(ctx, ws_define_name(ctx, "child"), 0, 0), 1);
             ws_flush(s);
-            start("child.trace"); /* a trace of its own is possible */
+            start("child.trace"); /* it may record a trace of its own */
             steps(10);
             if (ws_close(ctx, WS_DONE, 0, 0)) exit(9);
             exit(was ? 8 : 0);
@@ -131,7 +140,7 @@ int main(int argc, char **argv) {
         steps(2000);
         return end();
     }
-    if (!strcmp(mode, "fuller")) { /* for ever */
+    if (!strcmp(mode, "fuller")) { /* forever */
         limit(20000);
         steps(20000);
         return end();
@@ -146,7 +155,7 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(mode, "signal")) {
         steps(1000);
-        if (fork() == 0) raise(SIGTERM); /* nothing to the parent */
+        if (fork() == 0) raise(SIGTERM); /* must not affect the parent */
         int status;
         wait(&status);
         steps(1000);
@@ -171,6 +180,7 @@ int main(int argc, char **argv) {
     steps(1000);
     if (!strcmp(mode, "exit")) exit(3);
     if (!strcmp(mode, "return")) return 0;
-    if (!strcmp(mode, "failed")) return ws_setting(ctx, "steal", "\"on\"\n"), ws_close(ctx, WS_FAILED, 2, "line 1\nline 2");
+    if (!strcmp(mode, "failed"))
+        return ws_setting(ctx, "steal", "\"on\"\n"), ws_close(ctx, WS_FAILED, 2, "line 1\nline 2");
     return end();
 }

@@ -1,4 +1,5 @@
-// Scenarios for sdk/hpp_test.go; the first argument chooses one. hpp2.cpp is a second source file of the program.
+// Scenarios for sdk/hpp_test.go. The first argument chooses one. hpp2.cpp is a second source file of the
+// program.
 #ifdef WHOLE
 #define WHYSLOW_IMPLEMENTATION
 #endif
@@ -28,7 +29,8 @@ class Printer : public IEventModule {
 class ForeignBlockTimerModule : public IEventModule {
   public:
     ~ForeignBlockTimerModule() {
-        for (auto &b : blocks) std::cout << b.first << " " << (b.second > 0 ? "took time" : "took none") << std::endl;
+        for (auto &b : blocks)
+            std::cout << b.first << " " << (b.second > 0 ? "took time" : "took none") << std::endl;
     }
     void registerEvents() override {
         CONNECT_EVENT(GlobalEvents, onForeignStarted, [this](const char* func, myTime startT) {
@@ -74,7 +76,7 @@ static int listings() {
     return 0;
 }
 
-struct Named : IEventModule { // says what it does
+struct Named : IEventModule { // prints what it does
     std::string id, needs;
     explicit Named(std::string i, std::string n = "") : id(std::move(i)), needs(std::move(n)) {}
     ~Named() { std::cout << "destroy " << id << std::endl; }
@@ -82,7 +84,9 @@ struct Named : IEventModule { // says what it does
         std::cout << "start " << id << std::endl;
         CONNECT_EVENT(My, onOrder, [this](int i) { std::cout << id << " got " << i << std::endl; });
     }
-    std::vector<std::string> requires_modules() const override { return needs.empty() ? std::vector<std::string>() : std::vector<std::string>(1, needs); }
+    std::vector<std::string> requires_modules() const override {
+        return needs.empty() ? std::vector<std::string>() : std::vector<std::string>(1, needs);
+    }
     void finish() override {
         std::cout << "finish " << id << std::endl;
         EMIT_EVENT(My, onOrder, 100);
@@ -101,7 +105,8 @@ static int order() {
     EMIT_EVENT(My, onOrder, 1);
     ModulesManager::instance()->add("late_module", new Named("late"));
     EMIT_EVENT(My, onOrder, 2);
-    std::cout << (ModulesManager::instance()->get_module("a_module") ? "a is there, " : "") << (ModulesManager::instance()->get_module("d_module") ? "d" : "d is not") << std::endl;
+    std::cout << (ModulesManager::instance()->get_module("a_module") ? "a is there, " : "")
+              << (ModulesManager::instance()->get_module("d_module") ? "d" : "d is not") << std::endl;
     for (const std::string &n : ModulesManager::instance()->names()) std::cout << n << " ";
     std::cout << std::endl;
     return 0;
@@ -112,15 +117,19 @@ struct Point {
 };
 
 static int types() {
-    CONNECT_EVENT(T, onAll, [](const std::string &s, long l, unsigned char c, bool b, double d, Point p) mutable {
-        std::cout << s << " " << l << " " << int(c) << " " << b << " " << d << " " << p.x << p.y << std::endl;
-    });
+    CONNECT_EVENT(T, onAll,
+                  [](const std::string &s, long l, unsigned char c, bool b, double d, Point p) mutable {
+                      std::cout << s << " " << l << " " << int(c) << " " << b << " " << d << " " << p.x << p.y
+                                << std::endl;
+                  });
     char buffer[] = "array";
     const char *null = nullptr;
     EMIT_EVENT(T, onAll, buffer, 1LL, static_cast<std::uint8_t>(2), true, 0.5, Point{3, 4});
-    EMIT_EVENT(T, onAll, std::string("string") + "!", -1L, static_cast<unsigned char>(3), false, 1.5, Point{5, 6});
+    EMIT_EVENT(T, onAll, std::string("string") + "!", -1L, static_cast<unsigned char>(3), false, 1.5,
+               Point{5, 6});
     EMIT_EVENT(T, onAll, null, 0L, static_cast<unsigned char>(3), false, 1.5, Point{5, 6});
-    for (int i = 0; i < 2; i++) EMIT_EVENT(T, onAll, "int is no long", 1, static_cast<unsigned char>(3), false, 1.5, Point{5, 6});
+    for (int i = 0; i < 2; i++)
+        EMIT_EVENT(T, onAll, "int is no long", 1, static_cast<unsigned char>(3), false, 1.5, Point{5, 6});
     EMIT_EVENT(T, onAll, "too few");
     EMIT_EVENT(T, onAll);
     try {
@@ -160,10 +169,10 @@ static int failing() {
     for (int i = 1; i < 4; i++) EMIT_EVENT(F, onX, i);
     EMIT_EVENT(F, onLoop, 0);
     EMIT_EVENT(F, onLoop, 0);
-    return 3; // run.json tells
+    return 3; // run.json has it
 }
 
-// Threads emit, others connect handlers meanwhile, and some end early.
+// Threads emit while others connect handlers, and some threads end early.
 static int threads() {
     static std::atomic<long> seen(0), late(0);
     const int n = 4, events = 2000;
@@ -211,7 +220,7 @@ static int forking() {
     return 0;
 }
 
-// The main thread starts work for a worker that sleeps meanwhile.
+// The main thread starts work for a worker, which sleeps meanwhile.
 static int starve() {
     EMIT_EVENT(CFEvents, onCreated, "never started");
     std::thread worker([] {
@@ -238,7 +247,7 @@ static int starve() {
     return 0;
 }
 
-// Nanoseconds of the fastest of some rounds.
+// The nanoseconds that the fastest of some rounds takes.
 template <class F> static double fastest(int n, F f) {
     double best = 1e9;
     for (int round = 0; round < 20; round++) {
@@ -266,14 +275,15 @@ static int bench() {
 }
 
 #ifdef WHOLE
-// Reads files as either configuration, whatever is in them.
+// Reads any files as either configuration.
 static int configs(int n, char **files) {
     for (int i = 0; i < n; i++) {
         whyslow::detail::Config c;
         c.read_events(files[i]);
         whyslow::detail::Config d;
         d.read_modules(files[i]);
-        std::cout << c.ok << d.ok << c.active("CFEvents::onCreated") << d.on("logger_module", false) << std::endl;
+        std::cout << c.ok << d.ok << c.active("CFEvents::onCreated") << d.on("logger_module", false)
+                  << std::endl;
     }
     return 0;
 }

@@ -6,7 +6,8 @@
 struct Elsewhere : whyslow::IEventModule {
     void registerEvents() override {
         const std::string prefix = text("prefix", "elsewhere: ");
-        CONNECT_EVENT(CFEvents, onCreated, [prefix](const std::string &s) { std::cout << prefix << s << std::endl; });
+        CONNECT_EVENT(CFEvents, onCreated,
+                      [prefix](const std::string &s) { std::cout << prefix << s << std::endl; });
     }
 };
 WHYSLOW_MODULE(Elsewhere, "elsewhere_module");

@@ -15,7 +15,9 @@ class Shared : public whyslow::IEventModule {
     void finish() override {
         int sum = 0;
         count_.all([&sum](int &n) { sum += n; });
-        std::cout << name() << " saw " << sum << (whyslow::ModulesManager::instance()->get_module("logger_module") ? ", logged" : "") << std::endl;
+        std::cout << name() << " saw " << sum
+                  << (whyslow::ModulesManager::instance()->get_module("logger_module") ? ", logged" : "")
+                  << std::endl;
     }
 
   private:

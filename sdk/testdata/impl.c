@@ -1,3 +1,3 @@
-/* The implementation on its own, for programs of several files. */
+/* The implementation alone, for programs of several files. */
 #define WHYSLOW_IMPLEMENTATION
 #include "whyslow.h"

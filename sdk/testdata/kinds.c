@@ -1,5 +1,5 @@
-/* Every standard kind once, kinds of its own with fields of every type, at times of its own: the text twin
- * of the trace is testdata/kinds.txt. */
+/* Every standard kind once, and kinds of its own with fields of every type, at chosen times.
+ * testdata/kinds.txt is the text form of the trace. */
 #define WHYSLOW_IMPLEMENTATION
 #include "whyslow.h"
 
@@ -81,11 +81,13 @@ int main(void) {
     ws_completed_at(s, 379, 5);
 
     ws_kind all = ws_define_kind(ctx, "My", "onAll",
-                                 "i:Int u:Uint f:Float cf:CF df:DF site:Site name:Name node:Node message:Message ns:NS bytes:Bytes reason:Reason list:Ints",
+                                 "i:Int u:Uint f:Float cf:CF df:DF site:Site name:Name node:Node "
+                                 "message:Message ns:NS bytes:Bytes reason:Reason list:Ints",
                                  "Fields of every type.");
     ws_kind dfs = ws_define_kind(ctx, "My", "onDFs", "list:DFs", 0);
     ws_kind none = ws_define_kind(ctx, "Other_1", "onNone", "", "No fields.");
-    uint64_t w[15] = {(uint64_t)-1, UINT64_MAX, ws_float(1.25), cf, d[2], site, lock, 65535, req, (uint64_t)-7, 9, WS_END, 2, (uint64_t)-8, 8};
+    uint64_t w[15] = {(uint64_t)-1, UINT64_MAX, ws_float(1.25), cf, d[2],         site, lock, 65535, req,
+                      (uint64_t)-7, 9,          WS_END,         2,  (uint64_t)-8, 8};
     ws_emit_at(s, 400, all, w, 15);
     uint64_t l[6] = {5, d[0], d[1], d[2], d[1], d[0]};
     ws_emit_at(s, 410, dfs, l, 6);

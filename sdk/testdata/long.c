@@ -1,4 +1,4 @@
-/* DFs and names that differ only far from their beginnings. With an argument, its trace is taken away. */
+/* DFs and names that differ only far from their beginnings. With an argument, the trace is moved away. */
 #define WHYSLOW_IMPLEMENTATION
 #include "whyslow.h"
 

@@ -1,6 +1,7 @@
-/* many THREADS EVENTS [kill|exit|idle]: threads that record without a pause, so that buffers run out. Event i of
- * stream s tells s, i and a list whose length and content follow from i. kill: for ever; exit: the main
- * thread exits while the others go on; idle: nobody records any more, nor ends. FLUSH: flush_ms. */
+/* many THREADS EVENTS [kill|exit|idle]: threads that record without a pause, so that buffers run out. Event i
+ * of stream s holds s, i and a list whose length and content follow from i. kill: forever; exit: the main
+ * thread exits while the others go on; idle: the threads stop recording but do not end. The variable FLUSH
+ * sets flush_ms. */
 #define _POSIX_C_SOURCE 200809L
 #include "whyslow.h"
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Two processes, a node each: one makes a value and sends it, the other waits for it. */
+/* Two processes, one node each. One makes a value and sends it; the other waits for it. */
 #define _POSIX_C_SOURCE 200809L
 #include "whyslow.h"
 #include <stdlib.h>

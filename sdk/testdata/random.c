@@ -1,5 +1,5 @@
-/* random SEED KINDS EVENTS: kinds of its own with random fields, events with random values, from a generator
- * that the test knows too. */
+/* random SEED KINDS EVENTS: kinds with random fields and events with random values, from a generator that the
+ * test knows as well. */
 #include "whyslow.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,13 @@ static uint64_t next(void) { /* splitmix64 */
     return z ^ z >> 31;
 }
 
-static const char *const types[14] = {"Int", "Uint", "Float", "CF", "DF", "Site", "Name", "Node", "Message", "NS", "Bytes", "Reason", "Ints", "DFs"};
+static const char *const types[14] = {"Int",  "Uint",    "Float", "CF",    "DF",     "Site", "Name",
+                                      "Node", "Message", "NS",    "Bytes", "Reason", "Ints", "DFs"};
 
-/* value is random bits of a random length that fit the type. */
+/* value returns random bits of a random length that fit the type. */
 static uint64_t value(int type) {
     uint64_t v = next();
-    v >>= next() % 64; /* one call a statement: their order matters */
+    v >>= next() % 64; /* one call per statement: their order matters */
     switch (type) {
     case 4:
     case 5:

@@ -151,7 +151,7 @@ func TestUPCFile(t *testing.T) {
 	for _, c := range []struct{ right, wrong string }{
 		{"*in_my = UPC_IN_MYSYNC, *in_no = UPC_IN_NOSYNC", "*in_no = UPC_IN_MYSYNC, *in_my = UPC_IN_NOSYNC"},
 		{"(uint64_t)upc_threadof(p) << 48 ^ (uint64_t)upc_addrfield(p)", "(uint64_t)upc_threadof(p)"},
-		{"[thread]; }\n\nvoid", "[thread ^ 1]; }\n\nvoid"},
+		{"[thread];\n}\n\nvoid", "[thread ^ 1];\n}\n\nvoid"},
 		{"return (int)upc_threadof(", "return (int)upc_addrfield("},
 	} {
 		if diff := cmp.Diff(bupc, everything(t, every.link(t, words(changed(t, source, c.right, c.wrong))),
@@ -193,7 +193,7 @@ func TestUPCFileTypes(t *testing.T) {
 		{"uint64_t whyslow_upc_lock_id", "int whyslow_upc_lock_id"},
 		{"int slot, int64_t value)", "int slot, int value)"},
 		{"#include <bupc_extensions.h>\n", ""},
-		{"[thread]; }", "[thread] }"},
+		{"[thread];\n}", "[thread]\n}"},
 		{"strict shared", "strict shared shared_"},
 	} {
 		if out, err := try(changed(t, source, c.right, c.wrong)); err == nil {

@@ -52,7 +52,7 @@ func groups() []family {
 	return []family{
 		{"put", "Functions that write to a PE's memory.", puts()},
 		{"get", "Functions that read a PE's memory.", gets()},
-		{"atomic", "Functions that change a value in a PE's memory at once.", atomics()},
+		{"atomic", "Functions that change a value in a PE's memory atomically.", atomics()},
 		{"collective", "Functions that all PEs of a set call together.", collectives()},
 		{"sync", "Functions that wait for a value, a lock or a transfer; contexts.", waits()},
 	}

@@ -1,5 +1,7 @@
-/* bench.c prints what recording costs: nanoseconds of CPU time per operation, of this thread and of the process, and the time in which the thread
- * waited or wrote. bench N SPIN: N operations, each after SPIN turns of a loop; only the loop if SPIN begins with '-'. */
+/* bench.c prints what recording costs: nanoseconds of CPU time per operation, of this thread and of the
+ * process, and the wall time.
+ *
+ * bench N SPIN: N operations, each after SPIN turns of a loop; if SPIN begins with '-', only the loop. */
 #include "hooks.h"
 #include <time.h>
 
@@ -17,16 +19,21 @@ int main(int argc, char **argv) {
     pts p = {0, 0};
     char mine[8];
     volatile long x = 0;
-    double mine0 = cpu(CLOCK_THREAD_CPUTIME_ID), all0 = cpu(CLOCK_PROCESS_CPUTIME_ID), wall0 = cpu(CLOCK_MONOTONIC);
+    double mine0 = cpu(CLOCK_THREAD_CPUTIME_ID), all0 = cpu(CLOCK_PROCESS_CPUTIME_ID),
+           wall0 = cpu(CLOCK_MONOTONIC);
     for (long i = 0; i < n; i++) {
         for (long k = 0; k < spin; k++) x += k;
         if (!record) continue;
-        gasp_event_notify(g, GASP_BUPC_MEMGET, GASP_START, "bench.upc", 10 + (int)(i & 7), 0, mine, &p, (size_t)(i & 1023));
-        gasp_event_notify(g, GASP_BUPC_MEMGET, GASP_END, "bench.upc", 10 + (int)(i & 7), 0, mine, &p, (size_t)(i & 1023));
+        gasp_event_notify(g, GASP_BUPC_MEMGET, GASP_START, "bench.upc", 10 + (int)(i & 7), 0, mine, &p,
+                          (size_t)(i & 1023));
+        gasp_event_notify(g, GASP_BUPC_MEMGET, GASP_END, "bench.upc", 10 + (int)(i & 7), 0, mine, &p,
+                          (size_t)(i & 1023));
     }
-    double mine1 = cpu(CLOCK_THREAD_CPUTIME_ID), all1 = cpu(CLOCK_PROCESS_CPUTIME_ID), wall1 = cpu(CLOCK_MONOTONIC);
+    double mine1 = cpu(CLOCK_THREAD_CPUTIME_ID), all1 = cpu(CLOCK_PROCESS_CPUTIME_ID),
+           wall1 = cpu(CLOCK_MONOTONIC);
     gasp_event_notify(g, GASP_BUPC_COLLECTIVE_EXIT, GASP_START, NULL, 0, 0, 0);
     gasp_event_notify(g, GASP_BUPC_COLLECTIVE_EXIT, GASP_END, NULL, 0, 0, 0);
-    printf("%.1f %.1f %.1f\n", (mine1 - mine0) / (double)n, (all1 - all0) / (double)n, (wall1 - wall0) / (double)n);
+    printf("%.1f %.1f %.1f\n", (mine1 - mine0) / (double)n, (all1 - all0) / (double)n,
+           (wall1 - wall0) / (double)n);
     return 0;
 }

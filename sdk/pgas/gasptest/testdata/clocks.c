@@ -1,6 +1,7 @@
-/* clocks.c: UPC threads that are processes, on hosts that differ by name and by clock. Arguments: how many processes, UPC threads in each, what
- * they do, and the number of hosts, default one for each. The clock of process p is p * 30 ms ahead when the right one shows CLOCKS_BEGIN ns,
- * and gains p * 40 us in a second. */
+/* clocks.c: UPC threads that are processes, on hosts that differ by name and by clock. Arguments: the number
+ * of processes, the number of UPC threads in each, what they do, and the number of hosts (default: one for
+ * each process). The clock of process p is p * 30 ms ahead when the right clock shows CLOCKS_BEGIN ns, and
+ * gains p * 40 us per second. */
 #include "hooks.h"
 
 #include <pthread.h>
@@ -22,7 +23,7 @@ static int process, per, hosts = 1;
 static const char *mode;
 static __thread int barriers;
 
-/* These two take the places of the C library's. */
+/* These two replace the C library's functions. */
 int clock_gettime(clockid_t id, struct timespec *t) {
     int result = (int)syscall(SYS_clock_gettime, id, t);
     if (id != CLOCK_MONOTONIC || result || !all) return result;
@@ -45,18 +46,27 @@ void whyslow_upc_put(int thread, int slot, int64_t value) {
     __atomic_store_n(&all->slots[thread][slot], value, __ATOMIC_SEQ_CST);
 }
 
-int64_t whyslow_upc_get(int thread, int slot) { return __atomic_load_n(&all->slots[thread][slot], __ATOMIC_SEQ_CST); }
+int64_t whyslow_upc_get(int thread, int slot) {
+    return __atomic_load_n(&all->slots[thread][slot], __ATOMIC_SEQ_CST);
+}
 #endif
 
-static void meet(void) { /* no tool is told of it */
+static void meet(void) { /* a meeting that no tool is told about */
     int least = ++barriers * threads;
-    for (__atomic_fetch_add(&all->arrived, 1, __ATOMIC_SEQ_CST); __atomic_load_n(&all->arrived, __ATOMIC_SEQ_CST) < least;) usleep(100);
+    for (__atomic_fetch_add(&all->arrived, 1, __ATOMIC_SEQ_CST);
+         __atomic_load_n(&all->arrived, __ATOMIC_SEQ_CST) < least;)
+        usleep(100);
 }
 
-static void tell(gasp_context_t g, int tag, int type) { gasp_event_notify(g, (unsigned)tag, type, "clocks.upc", barriers, 0, 0, 0); }
+static void tell(gasp_context_t g, int tag, int type) {
+    gasp_event_notify(g, (unsigned)tag, type, "clocks.upc", barriers, 0, 0, 0);
+}
 
 static void barrier(gasp_context_t g, int told) {
-    if (told) tell(g, GASP_BUPC_NOTIFY, GASP_START), tell(g, GASP_BUPC_NOTIFY, GASP_END), tell(g, GASP_BUPC_WAIT, GASP_START);
+    if (told) {
+        tell(g, GASP_BUPC_NOTIFY, GASP_START), tell(g, GASP_BUPC_NOTIFY, GASP_END);
+        tell(g, GASP_BUPC_WAIT, GASP_START);
+    }
     meet();
     if (told) tell(g, GASP_BUPC_WAIT, GASP_END);
 }
@@ -68,7 +78,7 @@ static void *upc_thread(void *arg) {
     gasp_context_t g = gasp_init(GASP_MODEL_UPC, NULL, NULL);
     if (is("switched") && me == 1) gasp_control(g, 0);
     if (!is("none")) {
-        barrier(g, !(is("odd") && me == 1)); /* odd: it is not instrumented there */
+        barrier(g, !(is("odd") && me == 1)); /* odd: there the barrier is not instrumented */
         if (is("odd") && me == 1) usleep(300000);
         for (int i = 0; i < 20; i++) {
             if (me == i % threads) usleep(2000);
@@ -88,7 +98,8 @@ int main(int argc, char **argv) {
     threads = processes * per, per_process = per;
     hosts = argc > 4 ? atoi(argv[4]) : processes;
     if (threads > MOST) return 2;
-    struct shared *memory = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const int access = PROT_READ | PROT_WRITE;
+    struct shared *memory = mmap(NULL, sizeof *all, access, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 2;
     memory->begun = atoll(getenv("CLOCKS_BEGIN"));
     for (int p = 0; p < processes; p++) {

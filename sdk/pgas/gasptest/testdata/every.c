@@ -1,4 +1,5 @@
-/* every.c records every event of a table, with all combinations of modes, as thread 1 of 3. The lines are numbered by the calls. */
+/* every.c records every event of a table, with all combinations of modes, as thread 1 of 3. Calls are
+ * numbered, and the numbers serve as source lines. */
 #include "hooks.h"
 #include <pthread.h>
 
@@ -52,7 +53,7 @@ static void transfers(const events *e) {
     pts p0 = at(0), p1 = at(1), p2 = at(2), unknown = at(77);
     char mine[8];
     SE(e->MEMGET, mine, &p2, (size_t)8);
-    SE(e->MEMGET, mine, &p1, (size_t)8); /* own memory */
+    SE(e->MEMGET, mine, &p1, (size_t)8); /* its own memory */
     SE(e->MEMPUT, &p2, mine, (size_t)9);
     SE(e->MEMCPY, &p2, &p1, (size_t)10); /* mine to 2 */
     SE(e->MEMCPY, &p1, &p2, (size_t)11); /* 2 to mine */
@@ -63,7 +64,7 @@ static void transfers(const events *e) {
     SE(e->MEMPUT, &p0, mine, (size_t)-1);
     for (int relaxed = 0; relaxed < 2; relaxed++) {
         SE(e->GET, relaxed, mine, &p2, (size_t)4);
-        SE(e->GET, relaxed, mine, &p1, (size_t)4); /* local: by level of instrumentation */
+        SE(e->GET, relaxed, mine, &p1, (size_t)4); /* local: depends on the level of instrumentation */
         SE(e->PUT, relaxed, &p0, mine, (size_t)2);
         SE(e->PUT, relaxed, &p1, mine, (size_t)2);
     }
@@ -73,7 +74,7 @@ static void transfers(const events *e) {
     S(e->NB_GET_INIT, 1, mine, &p2, (size_t)4), E(e->NB_GET_INIT, 1, mine, &p2, (size_t)4, trivial);
     SE(e->NB_SYNC, second);
     SE(e->NB_SYNC, first);
-    SE(e->NB_SYNC, first); /* it is over already */
+    SE(e->NB_SYNC, first); /* it is complete already */
     if (e->NB_GET_DATA) {
         S(e->NB_GET_INIT, 1, mine, &p2, (size_t)4), E(e->NB_GET_INIT, 1, mine, &p2, (size_t)4, first);
         SE(e->NB_GET_DATA, first);
@@ -82,9 +83,12 @@ static void transfers(const events *e) {
         SE(e->NB_SYNC, second);
     }
     if (e->BUPC_NB_TRYSYNC) {
-        S(e->BUPC_NB_MEMGET_INIT, mine, &p2, (size_t)20), E(e->BUPC_NB_MEMGET_INIT, mine, &p2, (size_t)20, first);
-        S(e->BUPC_NB_MEMPUT_INIT, &p2, mine, (size_t)21), E(e->BUPC_NB_MEMPUT_INIT, &p2, mine, (size_t)21, second);
-        S(e->BUPC_NB_MEMCPY_INIT, &p2, &p0, (size_t)22), E(e->BUPC_NB_MEMCPY_INIT, &p2, &p0, (size_t)22, (void *)-1);
+        S(e->BUPC_NB_MEMGET_INIT, mine, &p2, (size_t)20);
+        E(e->BUPC_NB_MEMGET_INIT, mine, &p2, (size_t)20, first);
+        S(e->BUPC_NB_MEMPUT_INIT, &p2, mine, (size_t)21);
+        E(e->BUPC_NB_MEMPUT_INIT, &p2, mine, (size_t)21, second);
+        S(e->BUPC_NB_MEMCPY_INIT, &p2, &p0, (size_t)22);
+        E(e->BUPC_NB_MEMCPY_INIT, &p2, &p0, (size_t)22, (void *)-1);
         S(e->BUPC_NB_TRYSYNC, first), E(e->BUPC_NB_TRYSYNC, first, 0);
         S(e->BUPC_NB_TRYSYNC, first), E(e->BUPC_NB_TRYSYNC, first, 1);
         SE(e->NB_SYNC, second);
@@ -103,7 +107,8 @@ static void synchronisation(const events *e) {
 static void collectives(const events *e) {
     pts p0 = at(0), p1 = at(1), p2 = at(2);
     static const int in[] = {0, IN_ALL, IN_MY, IN_NO}, out[] = {0, OUT_ALL, OUT_MY, OUT_NO};
-    for (int i = 0; i < 16; i++) SE(e->ALL_BROADCAST, &p0, i & 1 ? &p2 : &p1, (size_t)i, in[i / 4] | out[i % 4]);
+    for (int i = 0; i < 16; i++)
+        SE(e->ALL_BROADCAST, &p0, i & 1 ? &p2 : &p1, (size_t)i, in[i / 4] | out[i % 4]);
     SE(e->ALL_SCATTER, &p0, &p1, (size_t)5, IN_MY);
     SE(e->ALL_SCATTER, &p0, &p2, (size_t)5, 0);
     SE(e->ALL_GATHER, &p1, &p0, (size_t)5, OUT_NO);
@@ -112,17 +117,23 @@ static void collectives(const events *e) {
     SE(e->ALL_EXCHANGE, &p0, &p0, (size_t)5, OUT_MY);
     SE(e->ALL_EXCHANGE, &p0, &p0, (size_t)-1, 0);
     SE(e->ALL_PERMUTE, &p0, &p0, perm, (size_t)5, 0); /* it comes from thread 2 */
-    for (int type = 0; type <= 11; type++) SE(e->ALL_REDUCE, type & 1 ? &p1 : &p0, &p0, 1, (size_t)30, (size_t)10, NULL, IN_MY | OUT_MY, type);
+    for (int type = 0; type <= 11; type++)
+        SE(e->ALL_REDUCE, type & 1 ? &p1 : &p0, &p0, 1, (size_t)30, (size_t)10, NULL, IN_MY | OUT_MY, type);
     SE(e->ALL_PREFIX_REDUCE, &p0, &p0, 1, (size_t)30, (size_t)10, NULL, IN_ALL | OUT_MY, 9);
-    SE(e->ALL_PREFIX_REDUCE, &p0, &p2, 1, (size_t)30, (size_t)10, NULL, IN_ALL | OUT_MY, 9); /* the last but one */
-    SE(e->ALL_PREFIX_REDUCE, &p0, &p1, 1, (size_t)31, (size_t)10, NULL, 0, 9);               /* two rounds */
-    SE(e->ALL_PREFIX_REDUCE, &p0, &p1, 1, (size_t)31, (size_t)0, NULL, 0, 9);                /* all at one thread */
+    /* The last but one; two rounds; all at one thread. */
+    SE(e->ALL_PREFIX_REDUCE, &p0, &p2, 1, (size_t)30, (size_t)10, NULL, IN_ALL | OUT_MY, 9);
+    SE(e->ALL_PREFIX_REDUCE, &p0, &p1, 1, (size_t)31, (size_t)10, NULL, 0, 9);
+    SE(e->ALL_PREFIX_REDUCE, &p0, &p1, 1, (size_t)31, (size_t)0, NULL, 0, 9);
     SE(e->ALL_PREFIX_REDUCE, &p0, &p1, 1, (size_t)0, (size_t)10, NULL, 0, 9);
 }
 
 static void users(void) {
-    unsigned phase = gasp_create_event(g, "phase", "number %d"), mark = gasp_create_event(g, "my mark!", "%s at %.2f, %5ld%%"), plain = gasp_create_event(g, "plain", NULL);
-    if (phase != gasp_create_event(g, "phase", "number %d") || phase == mark || phase == gasp_create_event(g, "phase", "other")) abort();
+    unsigned phase = gasp_create_event(g, "phase", "number %d"),
+             mark = gasp_create_event(g, "my mark!", "%s at %.2f, %5ld%%"),
+             plain = gasp_create_event(g, "plain", NULL);
+    if (phase != gasp_create_event(g, "phase", "number %d") || phase == mark ||
+        phase == gasp_create_event(g, "phase", "other"))
+        abort();
     S(phase, 5);
     A(mark, "half", 0.5, 50L);
     A(plain);

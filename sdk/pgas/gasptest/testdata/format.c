@@ -1,4 +1,5 @@
-/* format.c makes texts of random formats: none may crash or be longer than texts are, and those that are right must come out as printf makes them. */
+/* format.c makes texts from random formats. None may crash or exceed the length of texts, and correct formats
+ * must give what printf gives. */
 #include "collect.h"
 
 #include "gasp.h"
@@ -20,7 +21,8 @@ static void format(char *out, const char *f, ...) {
     if (out[GASP_TEXT + 1] != '#' || strlen(out) > GASP_TEXT) abort();
 }
 
-#define ARGS 1, 2, 3, 4L, 5L, (void *)6, -7, 8, (void *)"nine", (void *)-10L, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20
+#define ARGS \
+    1, 2, 3, 4L, 5L, (void *)6, -7, 8, (void *)"nine", (void *)-10L, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20
 
 static void wild(int rounds) {
     static const char alphabet[] = "%%%%%%%%dsfcxunpgle*.-+ #0123456789hlLqjztyaG$\xff\n";
@@ -35,12 +37,17 @@ static void wild(int rounds) {
 
 static void right(int rounds) {
     static const char *const flags[] = {"", "-", "0", "+", " ", "#", "-+", "+0"};
-    static const char *const ints[] = {"d", "i", "u", "x", "X", "o", "hd", "hhu", "hx"}, *const longs[] = {"ld", "lu", "llx", "zu", "jd", "to"}, *const floats[] = {"f", "e", "g", "G", "a", "E"};
+    static const char *const ints[] = {"d", "i", "u", "x", "X", "o", "hd", "hhu", "hx"},
+                             *const longs[] = {"ld", "lu", "llx", "zu", "jd", "to"},
+                             *const floats[] = {"f", "e", "g", "G", "a", "E"};
     char f[64], out[GASP_TEXT + 2], want[600];
     for (int i = 0; i < rounds; i++) {
         unsigned width = next(40), precision = next(20), kind = next(4);
         int v = (int)next(1u << 31) - (1 << 30);
-        const char *type = kind == 0 ? ints[next(9)] : kind == 1 ? longs[next(6)] : kind == 2 ? floats[next(6)] : "s";
+        const char *type = kind == 0   ? ints[next(9)]
+                           : kind == 1 ? longs[next(6)]
+                           : kind == 2 ? floats[next(6)]
+                                       : "s";
         int n = snprintf(f, sizeof f, "<%%%s%u", kind == 3 ? "" : flags[next(8)], width + 1);
         if (kind == 3) n = snprintf(f, sizeof f, "<%%"); /* strings have no width */
         if (next(2)) n += snprintf(f + n, sizeof f - (size_t)n, ".%u", precision);
@@ -49,7 +56,9 @@ static void right(int rounds) {
         case 0: snprintf(want, sizeof want, f, v), format(out, f, v); break;
         case 1: snprintf(want, sizeof want, f, (long)v * v), format(out, f, (long)v * v); break;
         case 2: snprintf(want, sizeof want, f, v / 1000.0), format(out, f, v / 1000.0); break;
-        default: snprintf(want, sizeof want, f, "a string of some length"), format(out, f, "a string of some length");
+        default:
+            snprintf(want, sizeof want, f, "a string of some length");
+            format(out, f, "a string of some length");
         }
         if (strcmp(out, want)) {
             fprintf(stderr, "%s: \"%s\", not \"%s\"\n", f, out, want);

@@ -1,4 +1,4 @@
-/* hard.c does what programs should not. */
+/* hard.c does what programs should not do. */
 #include "hooks.h"
 #include <errno.h>
 #include <pthread.h>
@@ -11,8 +11,12 @@
 
 static gasp_context_t g;
 
-static void start(gasp_context_t c, int tag) { gasp_event_notify(c, (unsigned)tag, GASP_START, "hard.upc", 1, 0, 0, 0); }
-static void end(gasp_context_t c, int tag) { gasp_event_notify(c, (unsigned)tag, GASP_END, "hard.upc", 1, 0, 0, 0); }
+static void start(gasp_context_t c, int tag) {
+    gasp_event_notify(c, (unsigned)tag, GASP_START, "hard.upc", 1, 0, 0, 0);
+}
+static void end(gasp_context_t c, int tag) {
+    gasp_event_notify(c, (unsigned)tag, GASP_END, "hard.upc", 1, 0, 0, 0);
+}
 
 static void barriers(gasp_context_t c, int n) {
     for (int i = 0; i < n; i++) start(c, GASP_BUPC_NOTIFY), end(c, GASP_BUPC_NOTIFY);
@@ -39,7 +43,7 @@ static void *many(void *c) {
     return NULL;
 }
 
-static void *begins(void *c) { /* and does not end it */
+static void *begins(void *c) { /* starts an operation and does not end it */
     start(c, GASP_BUPC_WAIT);
     return NULL;
 }
@@ -72,7 +76,7 @@ static void with_fork(const char *self) {
         gasp_context_t c = gasp_init(GASP_MODEL_UPC, NULL, NULL);
         barriers(c, 1000);
         finish(c);
-        execl(self, self, "plain", (char *)0); /* which would record in the same file */
+        execl(self, self, "plain", (char *)0); /* it would record into the same file */
         _exit(1);
     }
     int status;
@@ -84,20 +88,28 @@ static void with_fork(const char *self) {
 }
 
 static void formats(void) {
-    static const char *const hostile[] = {"%n%n%n%s", "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", "%1000000000d|%.1000000000d|%-1000000000s", "%*.*d", "%", "%-", "%l", "%lll", "%y %d", "%ls %S %C",
-        "%2$s %1$d", "%hhn", "%5%", "%c%c%c", "%999999999999999999999d", "%.*s", "\xff\xfe%d\x01"};
+    static const char *const hostile[] = {
+        "%n%n%n%s", "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", "%1000000000d|%.1000000000d|%-1000000000s",
+        "%*.*d", "%", "%-", "%l", "%lll", "%y %d", "%ls %S %C", "%2$s %1$d", "%hhn", "%5%", "%c%c%c",
+        "%999999999999999999999d", "%.*s", "\xff\xfe%d\x01"};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         char name[20];
         snprintf(name, sizeof name, "f%d", (int)i);
-        gasp_event_notify(g, gasp_create_event(g, name, hostile[i]), GASP_ATOMIC, "hard.upc", 1, 0, 1, 2, 3, 4L, 5L, (void *)6, (void *)7, (void *)8, (void *)9, (void *)10, (void *)11, (void *)12, (void *)13,
-                          (void *)14, (void *)15, (void *)16, (void *)17, (void *)18, (void *)19, (void *)20, (void *)21);
+        gasp_event_notify(g, gasp_create_event(g, name, hostile[i]), GASP_ATOMIC, "hard.upc", 1, 0, 1, 2, 3,
+                          4L, 5L, (void *)6, (void *)7, (void *)8, (void *)9, (void *)10, (void *)11,
+                          (void *)12, (void *)13, (void *)14, (void *)15, (void *)16, (void *)17, (void *)18,
+                          (void *)19, (void *)20, (void *)21);
     }
     char *long_text = malloc(100000);
     memset(long_text, 'x', 99999), long_text[99999] = 0;
     gasp_event_notify(g, gasp_create_event(g, "text", "%s"), GASP_ATOMIC, NULL, 0, 0, long_text);
-    gasp_event_notify(g, gasp_create_event(g, "precise", "%.3s|%.3s|%s"), GASP_ATOMIC, NULL, 0, 0, "abcdef", "a", (char *)NULL);
-    gasp_event_notify(g, gasp_create_event(g, "numbers", "%d %u %x %ld %lu %hd %hhd %5.2f %e %c %#o %+d %.1Lf %g"), GASP_ATOMIC, NULL, 0, 0, -1, 4000000000u, 255, -5000000000L, 18446744073709551615ul, 65537, 257, 3.14159,
-                      1e300, 'c', 8, 7, 2.5L, 1e308);
+    gasp_event_notify(g, gasp_create_event(g, "precise", "%.3s|%.3s|%s"), GASP_ATOMIC, NULL, 0, 0, "abcdef",
+                      "a", (char *)NULL);
+    gasp_event_notify(g,
+                      gasp_create_event(g, "numbers",
+                                        "%d %u %x %ld %lu %hd %hhd %5.2f %e %c %#o %+d %.1Lf %g"),
+                      GASP_ATOMIC, NULL, 0, 0, -1, 4000000000u, 255, -5000000000L, 18446744073709551615ul,
+                      65537, 257, 3.14159, 1e300, 'c', 8, 7, 2.5L, 1e308);
     gasp_event_notify(g, gasp_create_event(g, "long", long_text), GASP_START, NULL, 0, 0);
     gasp_event_notify(g, gasp_create_event(g, long_text, long_text), GASP_ATOMIC, long_text, -1, -1);
     free(long_text);
@@ -118,7 +130,7 @@ static void recurse(int depth) {
 
 static void wrong(void) {
     static jmp_buf back;
-    end(g, GASP_BUPC_WAIT); /* what has not begun */
+    end(g, GASP_BUPC_WAIT); /* it has not started */
     end(g, 77777), end(g, 0), start(g, 0);
     gasp_event_notify(g, GASP_BUPC_NOTIFY, (gasp_evttype_t)7, NULL, 0, 0, 0, 0);
     gasp_event_notify(NULL, GASP_BUPC_NOTIFY, GASP_START, NULL, 0, 0, 0, 0);
@@ -130,7 +142,7 @@ static void wrong(void) {
         longjmp(back, 1); /* and so leaves both */
     }
     end(g, GASP_BUPC_WAIT);
-    gasp_control(g, 0); /* off in the midst of what it is in */
+    gasp_control(g, 0); /* off in the middle of an operation */
     start(g, GASP_BUPC_NOTIFY);
     gasp_control(g, 1);
     end(g, GASP_BUPC_NOTIFY);
@@ -141,20 +153,23 @@ static void wrong(void) {
     end(g, GASP_BUPC_NOTIFY);
     gasp_control(g, 1);
     recurse(3);
-    recurse(70000); /* deeper than the stack of what has begun */
+    recurse(70000); /* deeper than the stack of open operations */
     barriers(g, 1);
-    for (unsigned tag = 0; tag < 300000; tag += 7) gasp_event_notify(g, tag > 43 && (tag < 1000 || tag > 1410) ? tag : 0, GASP_ATOMIC, NULL, 0, 0);
+    for (unsigned tag = 0; tag < 300000; tag += 7)
+        gasp_event_notify(g, tag > 43 && (tag < 1000 || tag > 1410) ? tag : 0, GASP_ATOMIC, NULL, 0, 0);
     for (int i = 0; i < 20000; i++) { /* handles nobody waits for */
         pts p = {0, 0};
         char mine[4];
         gasp_event_notify(g, GASP_BUPC_NB_GET_INIT, GASP_START, NULL, 0, 0, 1, mine, &p, (size_t)4);
-        gasp_event_notify(g, GASP_BUPC_NB_GET_INIT, GASP_END, NULL, 0, 0, 1, mine, &p, (size_t)4, (void *)(intptr_t)(i * 16 + 1));
+        gasp_event_notify(g, GASP_BUPC_NB_GET_INIT, GASP_END, NULL, 0, 0, 1, mine, &p, (size_t)4,
+                          (void *)(intptr_t)(i * 16 + 1));
     }
 }
 
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
-    if (!strcmp(mode, "hosts")) { /* three UPC threads that tell the library to be three processes, of which the first knows its own host only */
+    if (!strcmp(mode, "hosts")) {
+        /* Three UPC threads that claim to be three processes. The first knows only its own host. */
         threads = 3;
         for (intptr_t i = 1; i < 3; i++) in_threads(upc_thread, (void *)i, 1);
     }
@@ -212,7 +227,9 @@ int main(int argc, char **argv) {
     } else {
         barriers(g, 1000);
     }
-    if (errno != 12345 && strcmp(mode, "cancel") && strcmp(mode, "threads") && strcmp(mode, "fork") && strcmp(mode, "formats")) return 99;
+    if (errno != 12345 && strcmp(mode, "cancel") && strcmp(mode, "threads") && strcmp(mode, "fork") &&
+        strcmp(mode, "formats"))
+        return 99;
     finish(g);
     if (!strcmp(mode, "plain")) barriers(g, 100000);
     return 0;

@@ -1,4 +1,4 @@
-/* hooks.h: stands for the UPC run-time system of a program that calls the library's functions itself. */
+/* hooks.h stands for the UPC run-time system in a program that calls the library itself. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct pts { /* what the arguments that point to shared memory point to */
+typedef struct pts { /* the target of arguments that point to shared memory */
     int thread;
     size_t addr;
 } pts;
@@ -30,7 +30,7 @@ int whyslow_upc_threadof(const void *p) {
 uint64_t whyslow_upc_lock_id(const void *lock) { return ((const pts *)lock)->addr; }
 int whyslow_upc_perm(const void *p, int thread) { return ((const int *)p)[thread]; }
 
-/* Not the default values. */
+/* Other than the default values. */
 void whyslow_upc_flags(int *in_all, int *in_my, int *in_no, int *out_all, int *out_my, int *out_no) {
     *in_all = 0x100, *in_my = 0x200, *in_no = 0x400, *out_all = 1, *out_my = 2, *out_no = 4;
 }

@@ -1,5 +1,6 @@
-/* skew.c: a library to be preloaded, for tests on one host: the libraries of whyslow read a clock that is wrong in each process, the program one that is
- * right. SKEW is "FROM NS PPB": the clock of rank r is r * NS ahead at FROM of the right one, and gains r * PPB in a second. */
+/* skew.c: a library to preload in tests on one host. whyslow's libraries read a clock that is wrong in each
+ * process, and the program reads the right one. SKEW is "FROM NS PPB": the clock of rank r is r * NS ahead of
+ * the right one at FROM, and gains r * PPB ns per second. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

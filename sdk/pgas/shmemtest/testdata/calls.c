@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static long bcast_sync[SHMEM_BCAST_SYNC_SIZE], collect_sync[SHMEM_COLLECT_SYNC_SIZE], barrier_sync[SHMEM_BARRIER_SYNC_SIZE];
-static long reduce_sync[SHMEM_REDUCE_SYNC_SIZE], alltoall_sync[SHMEM_ALLTOALL_SYNC_SIZE], alltoalls_sync[SHMEM_ALLTOALLS_SYNC_SIZE];
+static long bcast_sync[SHMEM_BCAST_SYNC_SIZE], collect_sync[SHMEM_COLLECT_SYNC_SIZE],
+    barrier_sync[SHMEM_BARRIER_SYNC_SIZE];
+static long reduce_sync[SHMEM_REDUCE_SYNC_SIZE], alltoall_sync[SHMEM_ALLTOALL_SYNC_SIZE],
+    alltoalls_sync[SHMEM_ALLTOALLS_SYNC_SIZE];
 static double work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 8];
 static int flag;
 static long lock;

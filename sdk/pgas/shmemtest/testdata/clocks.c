@@ -1,4 +1,4 @@
-/* Barriers, and what the clock of the host was before and after each of the last PE. */
+/* Barriers, with the host's clock before and after each at the last PE. */
 #include <shmem.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,9 +1,10 @@
-/* Delays of known length: a late broadcast root, a lock held, a late malloc, a late member of a reduction. The times are
- * of the sleeps, in milliseconds. */
+/* Delays of known length: a late broadcast root, a lock held, a late malloc, a late member of a reduction.
+ * Times are those of the sleeps, in milliseconds. */
 #include <shmem.h>
 #include <time.h>
 
-static long psync[SHMEM_REDUCE_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_BARRIER_SYNC_SIZE], reduce_sync[SHMEM_REDUCE_SYNC_SIZE];
+static long psync[SHMEM_REDUCE_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_BARRIER_SYNC_SIZE],
+    reduce_sync[SHMEM_REDUCE_SYNC_SIZE];
 static long lock, source[16], target[16];
 static int from = 2, sum, work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 

@@ -1,4 +1,4 @@
-/* Programs that do not behave. */
+/* Programs that misbehave. */
 #include <shmem.h>
 #include <pthread.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static void pause_ms(long ms) {
     nanosleep(&t, 0);
 }
 
-/* written is the length of the PE's file. */
+/* written returns the length of the PE's file. */
 static off_t written(int me) {
     char path[4096];
     struct stat st;
@@ -52,9 +52,9 @@ __attribute__((noinline)) void first(int to) { second(to); }
 
 extern void shmem_pcontrol(int level, ...) __attribute__((weak));
 
-/* poll asks for a flag, and then for a lock, until PE 1 lets PE 0 have it. */
+/* poll polls a flag, and then a lock, until PE 1 lets PE 0 have it. */
 static void poll(int me) {
-    /* In the heap: shmem_long_test of Open MPI 4.1.4 does not see what comes for a variable. */
+    /* In the heap, because shmem_long_test of Open MPI 4.1.4 does not see writes to a variable. */
     long *flag = shmem_calloc(1, sizeof *flag);
     if (me == 0) {
         while (!shmem_long_test(flag, SHMEM_CMP_EQ, 1)) continue;
@@ -63,8 +63,8 @@ static void poll(int me) {
         shmem_long_p(flag, 1, 0);
     }
     shmem_barrier_all();
-    /* A lock that PE 1 keeps: a PE of Open MPI 4.1.4 that polls a lock which it keeps itself does not let the other one give it back. Locks are
-     * kept by the PEs in turn, by their addresses. */
+    /* A lock that PE 1 keeps. Locks are kept by the PEs in turn, by address. In Open MPI 4.1.4 a PE that
+     * polls a lock which it keeps itself does not let the other PE release it. */
     static _Alignas(16) long locks[2];
     long *lock = &locks[1];
     if (me == 1) shmem_set_lock(lock);
@@ -90,7 +90,8 @@ int main(int argc, char **argv) {
         exit(0);
     }
     if (!strcmp(mode, "kill")) {
-        off_t before = 0; /* what there is is handed over though nothing follows: until nothing was for long */
+        off_t
+            before = 0; /* records are written though none follow: wait until nothing was written for long */
         for (int i = 0, same = 0; i < 2000 && same < 50; i++, pause_ms(10)) {
             same = written(me) == before ? same + 1 : 0;
             before = written(me);
@@ -111,7 +112,7 @@ int main(int argc, char **argv) {
         if (!child) {
             cells[5] = (long)shmem_malloc;
             shmem_pcontrol(1);
-            shmem_long_p(&cells[4], 1, me); /* to itself, which needs nobody */
+            shmem_long_p(&cells[4], 1, me); /* to itself: no other PE is needed */
             _exit(0);
         }
         int status;
@@ -141,9 +142,10 @@ int main(int argc, char **argv) {
         ualarm(1000, 1000);
         do {
             puts_of(10, other);
-            for (volatile int i = 0; i < 20000; i++) continue; /* signals come here, too */
+            for (volatile int i = 0; i < 20000; i++) continue; /* signals arrive here, too */
             clock_gettime(CLOCK_MONOTONIC, &now);
-        } while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < start.tv_sec * 1000 + start.tv_nsec / 1000000 + 100);
+        } while (now.tv_sec * 1000 + now.tv_nsec / 1000000 <
+                 start.tv_sec * 1000 + start.tv_nsec / 1000000 + 100);
         ualarm(0, 0);
         printf("%s\n", handled ? "handled" : "no signals");
     }

@@ -1,4 +1,4 @@
-/* Locks of all sorts: each is taken once by each PE. */
+/* Locks of all sorts. Each PE takes each of them once. */
 #ifndef PLUGIN
 #include <shmem.h>
 #include <stddef.h>
@@ -57,7 +57,8 @@ static long its_lock;
 extern long *plugin_lock(void);
 long *plugin_lock(void) { return &its_lock; }
 
-/* Open MPI takes no locks that are data of libraries, others do: of its own this library takes care itself. */
+/* Open MPI accepts no locks in the data of libraries; other implementations do. So this library implements
+ * its own. */
 typedef void function(long *lock);
 extern function pshmem_set_lock, pshmem_clear_lock;
 static void pass(const char *name, long *lock) {

@@ -1,4 +1,4 @@
-/* How long putting and getting 8 bytes takes: the median of rounds of 1000 each, in ns, by PE 0. */
+/* How long it takes to put and get 8 bytes: the median of rounds of 1000 each, in ns, at PE 0. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* What one would write first: a line of text for each call, by way of the second names. It knows two functions. */
+/* The first thing one would write: a line of text for each call, through the second names. It knows two
+ * functions. */
 #include <pshmem.h>
 #include <shmem.h>
 #include <stdio.h>
@@ -26,13 +27,15 @@ void shmem_finalize(void) {
 }
 
 void shmem_long_p(long *target, long value, int pe) {
-    fprintf(file, "%lld enter shmem_long_p to %d bytes %zu from %p\n", now(), pe, sizeof value, __builtin_return_address(0));
+    fprintf(file, "%lld enter shmem_long_p to %d bytes %zu from %p\n", now(), pe, sizeof value,
+            __builtin_return_address(0));
     pshmem_long_p(target, value, pe);
     fprintf(file, "%lld leave shmem_long_p\n", now());
 }
 
 long shmem_long_g(const long *source, int pe) {
-    fprintf(file, "%lld enter shmem_long_g from %d bytes %zu from %p\n", now(), pe, sizeof *source, __builtin_return_address(0));
+    fprintf(file, "%lld enter shmem_long_g from %d bytes %zu from %p\n", now(), pe, sizeof *source,
+            __builtin_return_address(0));
     long value = pshmem_long_g(source, pe);
     fprintf(file, "%lld leave shmem_long_g\n", now());
     return value;

@@ -1,4 +1,5 @@
-// Prints where it is called from, as a collector would: the path of the module and the address less its load base.
+// Prints where it is called from, as a collector would: the path of the module, and the address minus its
+// load base.
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>

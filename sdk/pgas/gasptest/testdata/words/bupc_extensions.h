@@ -1,2 +1,2 @@
-/* bupc_extensions.h: of Berkeley UPC. */
+/* bupc_extensions.h stands for the header of Berkeley UPC. */
 void bupc_poll(void);
