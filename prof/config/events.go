@@ -49,7 +49,7 @@ type Group struct {
 // ReadEvents reads the text of an events_config.json; name is the file's name in positions. The
 // warnings say what was skipped. An error, one line with the position, means that the text is no JSON object.
 func ReadEvents(name string, text []byte) (*Events, []Warning, error) {
-	f, root, _, err := open(name, text)
+	f, root, err := open(name, text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +152,7 @@ func (f *file) extended(e *Event, where string, o *hujson.Object) (badRule bool)
 				e.Enabled, e.EnabledPos = b.On, b.Pos
 			}
 		case "rule":
-			text, ok := f.str(m)
+			text, ok := get[string](f, m)
 			if !ok {
 				badRule = true
 				continue
@@ -219,7 +219,7 @@ func (f *file) refs(m member) (list []Ref) {
 		return nil
 	}
 	for _, v := range a.Elements {
-		s, ok := f.str(member{m.key, m.at, v})
+		s, ok := get[string](f, member{m.key, m.at, v})
 		if !ok {
 			continue
 		}

@@ -18,7 +18,7 @@ func (p *Plan) Explain(w io.Writer) error {
 	eventsOn, modulesOn := 0, 0
 	for i := range p.Events {
 		e := &p.Events[i]
-		l := line{e.On, e.String(), e.Why, e.Pos, nil}
+		l := line{e.verdict, e.String(), nil}
 		if e.Rule != nil {
 			text := "inserted " + shown(e.Rule.String())
 			if e.Functions != nil {
@@ -35,7 +35,7 @@ func (p *Plan) Explain(w io.Writer) error {
 	}
 	for i := range p.Modules {
 		m := &p.Modules[i]
-		l := line{m.On, m.Name, m.Why, m.Pos, nil}
+		l := line{m.verdict, m.Name, nil}
 		if m.On {
 			modulesOn++
 			l.more = append(l.more, fmt.Sprintf("priority %d", m.Priority))
@@ -73,21 +73,20 @@ func (p *Plan) Explain(w io.Writer) error {
 
 // line is a row of a table, with what is written below it.
 type line struct {
-	on        bool
-	name, why string
-	pos       Pos
-	more      []string
+	verdict
+	name string
+	more []string
 }
 
 // table writes aligned rows.
 func table(b *bytes.Buffer, rows []line) {
 	name, why := 0, 0
 	for _, l := range rows {
-		name, why = max(name, utf8.RuneCountInString(l.name)), max(why, utf8.RuneCountInString(l.why))
+		name, why = max(name, utf8.RuneCountInString(l.name)), max(why, utf8.RuneCountInString(l.Why))
 	}
 	for _, l := range rows {
-		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-3s  %-*s  %-*s  %s", onOff(l.on), name, l.name, why, l.why,
-			l.pos), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-3s  %-*s  %-*s  %s", onOff(l.On), name, l.name, why, l.Why,
+			l.Pos), " ") + "\n")
 		for _, m := range l.more {
 			b.WriteString("         " + m + "\n")
 		}

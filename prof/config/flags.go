@@ -168,24 +168,33 @@ func (p *Plan) settings() (list []setting, err error) {
 			return nil, fmt.Errorf("%s: %w", s.pos, p.noModule(given))
 		}
 		s.text = text
-		param := &prof.Param{Name: key}
-		switch s.key = key; {
-		case key == "enabled":
-			param.Default = false
-		case key == "priority":
-			param.Default = prof.DefaultPriority
-		case s.info != nil:
-			if param = s.info.Param(key); param == nil {
-				return nil, fmt.Errorf("%s: %s", s.pos, noParam(key, s.info))
-			}
-		}
-		var ok bool
-		if s.value, ok = fromText(param, text); !ok {
-			return nil, fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, key, s.module, wanted(param), text)
+		s.key = key
+		if err := s.read(s.info); err != nil {
+			return nil, err
 		}
 		list = append(list, s)
 	}
 	return list, nil
+}
+
+// read sets the value to what the text says to a module of this description; nil: it is not known yet.
+func (s *setting) read(info *prof.ModuleInfo) error {
+	param := &prof.Param{Name: s.key}
+	switch {
+	case s.key == "enabled":
+		param.Default = false
+	case s.key == "priority":
+		param.Default = prof.DefaultPriority
+	case info != nil:
+		if param = info.Param(s.key); param == nil {
+			return fmt.Errorf("%s: %s", s.pos, noParam(s.key, info))
+		}
+	}
+	var ok bool
+	if s.value, ok = fromText(param, s.text); !ok {
+		return fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, s.key, s.module, wanted(param), s.text)
+	}
+	return nil
 }
 
 // fromText reads a parameter's value from the command line. Without a type it is what it looks like.

@@ -47,15 +47,10 @@ func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) er
 // typeParams checks the parameters of a module whose description has become known.
 func (p *Plan) typeParams(m *ModuleState) error {
 	for _, s := range m.untyped {
-		param := m.Info.Param(s.key)
-		if param == nil {
-			return fmt.Errorf("%s: %s", s.pos, noParam(s.key, &m.Info))
+		if err := s.read(&m.Info); err != nil {
+			return err
 		}
-		v, ok := fromText(param, s.text)
-		if !ok {
-			return fmt.Errorf("%s: %s of %s must be %s, not %q", s.pos, s.key, m.Name, wanted(param), s.text)
-		}
-		m.Params[s.key] = v
+		m.Params[s.key] = s.value
 	}
 	for _, k := range slices.Sorted(maps.Keys(m.Params)) {
 		param, problem := m.Info.Param(k), ""

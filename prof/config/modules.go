@@ -47,7 +47,7 @@ type Value struct {
 // ReadModules reads the text of a modules_settings.json, name in positions. known modules are compiled in.
 // Warnings say what was skipped; the error, in one line: the text is no JSON object.
 func ReadModules(name string, text []byte, known []prof.ModuleInfo) (*Modules, []Warning, error) {
-	f, root, _, err := open(name, text)
+	f, root, err := open(name, text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,11 +121,11 @@ func (f *file) module(m member, known []prof.ModuleInfo) (s Module, ok bool) {
 		case "overrideEnabled":
 			s.Override = f.boolean(k)
 		case "priority":
-			if n, ok := f.integer(k); ok {
+			if n, ok := get[int](f, k); ok {
 				s.Priority = &n
 			}
 		case "library":
-			if path, ok := f.str(k); !ok {
+			if path, ok := get[string](f, k); !ok {
 				continue
 			} else if info != nil {
 				f.warn(k.at, "%s is built in and not loaded from a library; \"library\" skipped", name)
@@ -158,7 +158,7 @@ func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[
 			f.warn(m.at, "%q is no name of a parameter: letters, digits, _ and - only; skipped", m.key)
 			continue
 		}
-		raw := f.plain(m)
+		raw := plain(m.value)
 		if raw == nil {
 			f.wrong(m, "a string, a number, true, false or a list of strings")
 			continue
@@ -178,31 +178,6 @@ func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[
 		values[m.key] = Value{raw, f.pos(m.value.StartOffset)}
 	}
 	return values
-}
-
-// plain is a member's value if it is of a type that parameters have, else nil.
-func (f *file) plain(m member) any {
-	switch v := m.value.Value.(type) {
-	case hujson.Literal:
-		switch v.Kind() {
-		case '"':
-			return v.String()
-		case 't', 'f':
-			return v.Bool()
-		}
-		return number(m.value)
-	case *hujson.Array:
-		list := []string{}
-		for _, e := range v.Elements {
-			lit, ok := e.Value.(hujson.Literal)
-			if !ok || lit.Kind() != '"' {
-				return nil
-			}
-			list = append(list, lit.String())
-		}
-		return list
-	}
-	return nil
 }
 
 // found is a value in a message: a short string as it is, else its type.

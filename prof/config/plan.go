@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/whyslow/whyslow/prof"
 )
@@ -36,14 +37,27 @@ type Plan struct {
 	states map[string]int // index in Events by "Namespace.onName"
 }
 
+// verdict is whether something is on, and why.
+type verdict struct {
+	On  bool   `json:"on"`
+	Why string `json:"why"`
+	Pos Pos    `json:"pos"` // what decided; zero if nothing was configured
+}
+
+// because is why something is on or off, and where that was said.
+func (v *verdict) because() string {
+	if v.Pos == (Pos{}) {
+		return v.Why
+	}
+	return v.Why + ", " + v.Pos.String()
+}
+
 // EventState is what was decided on an event.
 type EventState struct {
-	Namespace string   `json:"namespace"`
-	Name      string   `json:"name"`
-	Standard  bool     `json:"standard"` // in the table of standard events
-	On        bool     `json:"on"`
-	Why       string   `json:"why"`
-	Pos       Pos      `json:"pos"` // what decided; zero if nothing was configured
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Standard  bool   `json:"standard"` // in the table of standard events
+	verdict
 	Rule      *Rule    `json:"rule,omitempty"`
 	Args      []string `json:"args,omitempty"`
 	Functions []string `json:"functions,omitempty"`
@@ -54,12 +68,10 @@ func (e *EventState) String() string { return e.Namespace + "." + e.Name }
 
 // ModuleState is what was decided on a module.
 type ModuleState struct {
-	Info     prof.ModuleInfo `json:"-"` // zero if it is in a library that was not opened
-	Name     string          `json:"name"`
-	On       bool            `json:"on"`
-	Why      string          `json:"why"`
-	Pos      Pos             `json:"pos"` // what decided; zero if nothing was configured
-	Priority int             `json:"priority"`
+	Info prof.ModuleInfo `json:"-"` // zero if it is in a library that was not opened
+	Name string          `json:"name"`
+	verdict
+	Priority int `json:"priority"`
 	// Params are the values configured, typed as Info says; those of unopened libraries as they were written.
 	Params map[string]any `json:"params,omitempty"`
 	// Library is the library of a module that is not built in; if that is on, it exists. See OpenLibraries.
@@ -87,43 +99,40 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 	if modules == "" {
 		modules = foundModules
 	}
-	var warnings []Warning
-	if err := readFile(events, "events", func(text []byte) (err error) {
-		in.Events, warnings, err = ReadEvents(events, text)
-		return err
-	}); err != nil {
+	var ofEvents, ofModules []Warning
+	if in.Events, ofEvents, err = readFile(events, "events", ReadEvents); err != nil {
 		return nil, err
 	}
-	if err := readFile(modules, "modules", func(text []byte) (err error) {
-		var ws []Warning
-		in.Modules, ws, err = ReadModules(modules, text, known)
-		warnings = append(warnings, ws...)
-		return err
-	}); err != nil {
+	in.Modules, ofModules, err = readFile(modules, "modules", func(name string, text []byte) (*Modules, []Warning,
+		error) {
+		return ReadModules(name, text, known)
+	})
+	if err != nil {
 		return nil, err
 	}
 	plan, err := Resolve(in)
 	if err != nil {
 		return nil, err
 	}
-	plan.Warnings = append(warnings, plan.Warnings...)
+	plan.Warnings = slices.Concat(ofEvents, ofModules, plan.Warnings)
 	return plan, nil
 }
 
 // readFile reads a file, if named, just far enough to know that it is too long, as /dev/zero is.
-func readFile(path, of string, parse func(text []byte) error) error {
+func readFile[T any](path, of string, parse func(name string, text []byte) (*T, []Warning, error)) (*T,
+	[]Warning, error) {
 	if path == "" {
-		return nil
+		return nil, nil, nil
 	}
 	f, err := os.Open(path)
 	if err == nil {
 		defer f.Close()
 		var text []byte
 		if text, err = io.ReadAll(io.LimitReader(f, maxText+1)); err == nil {
-			return parse(text)
+			return parse(path, text)
 		}
 	}
-	return fmt.Errorf("cannot read the configuration of %s: %w", of, err)
+	return nil, nil, fmt.Errorf("cannot read the configuration of %s: %w", of, err)
 }
 
 // Find returns the configuration files beside the programs in a folder, or else in its folder config.
@@ -162,8 +171,7 @@ func (p *Plan) On(ns, name string) bool {
 	if i, ok := p.states[canonical(ns, name)]; ok {
 		return p.Events[i].On
 	}
-	on, _, _ := p.choice.event(p.DefaultOn, "", Pos{}, ns+"."+name)
-	return on
+	return p.choice.event(verdict{On: p.DefaultOn}, ns+"."+name).On
 }
 
 // Groups returns the names of the groups of events.

@@ -8,13 +8,6 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// verdict is whether something is on, and why.
-type verdict struct {
-	on  bool
-	why string
-	pos Pos
-}
-
 func (p *Plan) resolveEvents(in Input) (err error) {
 	ev, source := in.Events, ""
 	if p.DefaultOn = ev == nil; ev == nil {
@@ -36,8 +29,7 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 	entries := ev.verdicts(switches, p.DefaultOn)
 	p.states = map[string]int{}
 	for _, k := range trace.Kinds() {
-		p.state(EventState{Namespace: k.Namespace, Name: k.Name, Standard: true, Why: "not listed",
-			Pos: Pos{File: p.EventsFile}})
+		p.state(EventState{Namespace: k.Namespace, Name: k.Name, Standard: true, verdict: p.notListed(false)})
 	}
 	for i := range ev.List {
 		p.entry(&ev.List[i], entries[i])
@@ -47,7 +39,7 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 	}
 	for i := range p.Events {
 		e := &p.Events[i]
-		e.On, e.Why, e.Pos = p.choice.event(e.On, e.Why, e.Pos, e.names()...)
+		e.verdict = p.choice.event(e.verdict, e.names()...)
 	}
 	p.DefaultOn = p.DefaultOn && !p.choice.exact
 	for _, c := range p.choice.names {
@@ -58,33 +50,34 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 	return nil
 }
 
+// notListed is the verdict on an event that the configuration does not mention.
+func (p *Plan) notListed(on bool) verdict { return verdict{on, "not listed", Pos{File: p.EventsFile}} }
+
 // state adds an event.
-func (p *Plan) state(e EventState) *EventState {
+func (p *Plan) state(e EventState) {
 	p.states[e.String()] = len(p.Events)
 	p.Events = append(p.Events, e)
-	return &p.Events[len(p.Events)-1]
 }
 
 // entry enters what is listed. An event that is listed under two names is on when either is.
 func (p *Plan) entry(e *Event, v verdict) {
 	i, listed := p.states[canonical(e.Namespace, e.Name)]
 	if !listed {
-		p.state(EventState{Namespace: e.Namespace, Name: e.Name, On: v.on, Why: v.why, Pos: v.pos,
-			Rule: e.Rule, Args: e.Args, Functions: e.Functions})
+		p.state(EventState{Namespace: e.Namespace, Name: e.Name, verdict: v, Rule: e.Rule, Args: e.Args,
+			Functions: e.Functions})
 		return
 	}
 	s := &p.Events[i]
-	if s.Why != "not listed" && (s.On || !v.on) {
+	if s.Why != "not listed" && (s.On || !v.On) {
 		switch {
-		case !v.on || e.Rule == nil:
+		case !v.On || e.Rule == nil:
 			return
 		case s.Rule != nil:
 			p.warn(e.Pos, "%s is the same event as %s, which has a rule already; this one is skipped", e, s)
 			return
 		}
 	}
-	s.On, s.Why, s.Pos = v.on, v.why, v.pos
-	s.Rule, s.Args, s.Functions = e.Rule, e.Args, e.Functions
+	s.verdict, s.Rule, s.Args, s.Functions = v, e.Rule, e.Args, e.Functions
 }
 
 // everything is the configuration where there is no file: all events, and the standard groups.
@@ -163,25 +156,20 @@ func (e *EventState) names() []string {
 }
 
 // event applies the choices of the command line to an event with these names.
-func (c *choice) event(on bool, why string, pos Pos, names ...string) (bool, string, Pos) {
+func (c *choice) event(v verdict, names ...string) verdict {
 	if c.exact {
-		on, why, pos = false, "not among those named", c.exactly
+		v = verdict{false, "not among those named", c.exactly}
 	}
 	for _, e := range c.names {
 		if slices.ContainsFunc(names, func(n string) bool { return Match(e.name, n) }) {
-			on, why, pos = e.on, switched(e.on), e.pos
+			v = switched(e.on, e.pos)
 		}
 	}
-	return on, why, pos
+	return v
 }
 
-// switched says what the command line did.
-func switched(on bool) string {
-	if on {
-		return "switched on"
-	}
-	return "switched off"
-}
+// switched is the verdict of the command line.
+func switched(on bool, pos Pos) verdict { return verdict{on, "switched " + onOff(on), pos} }
 
 // checkEvents refuses names of --events that mean nothing, and adds events of the user's own that are named.
 func (p *Plan) checkEvents(in Input, ev *Events) error {
@@ -219,8 +207,7 @@ func (p *Plan) checkEvents(in Input, ev *Events) error {
 		if _, _, err := splitName(text); err != nil {
 			return fmt.Errorf("%s: %w", c.pos, err)
 		}
-		p.state(EventState{Namespace: ns, Name: name, On: p.DefaultOn, Why: "not listed",
-			Pos: Pos{File: p.EventsFile}})
+		p.state(EventState{Namespace: ns, Name: name, verdict: p.notListed(p.DefaultOn)})
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (p *Plan) resolveModules(in Input) error {
 
 // module is the state of a module by its file alone.
 func (p *Plan) module(name string, info prof.ModuleInfo, file *Modules) ModuleState {
-	s := ModuleState{Info: info, Name: name, Why: "not listed", Pos: Pos{File: p.ModulesFile},
+	s := ModuleState{Info: info, Name: name, verdict: verdict{false, "not listed", Pos{File: p.ModulesFile}},
 		Priority: prof.DefaultPriority, Params: map[string]any{}, paramPos: map[string]Pos{}}
 	if name == TraceModule {
 		s.On, s.Why = true, "the trace is written unless switched off"
@@ -72,17 +72,17 @@ func (p *Plan) module(name string, info prof.ModuleInfo, file *Modules) ModuleSt
 	s.Library = m.Library
 	switch global := file.Global; {
 	case m.Enabled != nil && !m.Enabled.On:
-		s.On, s.off, s.Why, s.Pos = false, true, "\"enabled\" is false", m.Enabled.Pos
+		s.off, s.verdict = true, verdict{false, "\"enabled\" is false", m.Enabled.Pos}
 	case m.Override != nil && !m.Override.On:
-		s.On, s.off, s.Why, s.Pos = false, true, "\"overrideEnabled\" is false", m.Override.Pos
+		s.off, s.verdict = true, verdict{false, "\"overrideEnabled\" is false", m.Override.Pos}
 	case m.Override != nil:
-		s.On, s.Why, s.Pos = true, "\"overrideEnabled\" is true", m.Override.Pos
+		s.verdict = verdict{true, "\"overrideEnabled\" is true", m.Override.Pos}
 	case global != nil && !global.On && name != TraceModule:
 		s.Why, s.Pos = "\"enabled\" of globalSettings is false", global.Pos
 	case m.Enabled != nil:
-		s.On, s.Why, s.Pos = true, "\"enabled\" is true", m.Enabled.Pos
+		s.verdict = verdict{true, "\"enabled\" is true", m.Enabled.Pos}
 	default:
-		s.On, s.Why, s.Pos = true, "listed", m.Pos
+		s.verdict = verdict{true, "listed", m.Pos}
 	}
 	return s
 }
@@ -95,7 +95,7 @@ func (p *Plan) chooseModules(in Input) error {
 	}
 	for i := range p.Modules {
 		if m := &p.Modules[i]; c.exact && m.Name != TraceModule {
-			m.On, m.off, m.Why, m.Pos = false, false, "not among those named", c.exactly
+			m.off, m.verdict = false, verdict{false, "not among those named", c.exactly}
 		}
 	}
 	for _, e := range c.names {
@@ -126,7 +126,7 @@ func (p *Plan) chooseModules(in Input) error {
 
 // set switches a module by the command line.
 func (m *ModuleState) set(on bool, pos Pos) {
-	m.On, m.off, m.Why, m.Pos = on, !on, switched(on), pos
+	m.off, m.verdict = !on, switched(on, pos)
 }
 
 // set applies a --set.
@@ -169,19 +169,11 @@ func (p *Plan) require() error {
 					return fmt.Errorf("module %s requires %s, which is off (%s): switch that on, or %s"+
 						" off (%s)", m.Name, name, r.because(), m.Name, m.because())
 				case !r.On:
-					r.On, r.Why, r.Pos = true, "required by "+m.Name, m.Pos
+					r.verdict = verdict{true, "required by " + m.Name, m.Pos}
 					again = true
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// because is why a module is on or off, and where that was said.
-func (m *ModuleState) because() string {
-	if m.Pos == (Pos{}) {
-		return m.Why
-	}
-	return m.Why + ", " + m.Pos.String()
 }

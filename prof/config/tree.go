@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/whyslow/whyslow/prof"
 )
 
 // Bounds of what is taken for a configuration file. The parser is recursive.
@@ -39,23 +41,22 @@ type member struct {
 }
 
 // open parses the text of a file. It has to be an object.
-func open(name string, text []byte) (*file, *hujson.Object, int, error) {
+func open(name string, text []byte) (*file, *hujson.Object, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	f := &file{name: name, text: text, lastPos: Pos{name, 1, 1}}
 	if err := f.bounds(); err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
 	// A comment in the last line need not end with a new line.
 	v, err := hujson.Parse(append(bytes.Clone(text), '\n'))
 	if err != nil {
-		return nil, nil, 0, f.syntax(err)
+		return nil, nil, f.syntax(err)
 	}
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return nil, nil, 0, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s",
-			f.pos(v.StartOffset), what(v))
+		return nil, nil, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s", f.pos(v.StartOffset), what(v))
 	}
-	return f, o, v.StartOffset, nil
+	return f, o, nil
 }
 
 // bounds refuses what would overflow the parser's stack, and text that is not UTF-8.
@@ -179,7 +180,7 @@ func (f *file) unknown(m member, where string, known []string) {
 	f.warn(m.at, "unknown key %q in %s%s", m.key, where, hint)
 }
 
-// object, boolean and so on give the value of a member if it has that type, and warn otherwise.
+// object, boolean, get and strs give the value of a member if it has that type, and warn otherwise.
 func (f *file) object(m member) (*hujson.Object, bool) {
 	o, ok := m.value.Value.(*hujson.Object)
 	if !ok {
@@ -189,34 +190,24 @@ func (f *file) object(m member) (*hujson.Object, bool) {
 }
 
 func (f *file) boolean(m member) *Switch {
-	if k := m.value.Value.Kind(); k != 't' && k != 'f' {
-		f.wrong(m, "true or false")
+	on, ok := get[bool](f, m)
+	if !ok {
 		return nil
 	}
-	return &Switch{m.value.Value.Kind() == 't', f.pos(m.value.StartOffset)}
+	return &Switch{on, f.pos(m.value.StartOffset)}
 }
 
-func (f *file) str(m member) (string, bool) {
-	lit, ok := m.value.Value.(hujson.Literal)
-	if !ok || lit.Kind() != '"' {
-		f.wrong(m, "a string")
-		return "", false
+func get[T bool | int | string](f *file, m member) (v T, ok bool) {
+	if v, ok = plain(m.value).(T); !ok {
+		f.wrong(m, wanted(&prof.Param{Default: v}))
 	}
-	return lit.String(), true
-}
-
-func (f *file) integer(m member) (int, bool) {
-	if n, ok := number(m.value).(int); ok {
-		return n, true
-	}
-	f.wrong(m, "a whole number")
-	return 0, false
+	return v, ok
 }
 
 // strs reads a list of strings; what is none is skipped. With single, a string alone is a list too.
 func (f *file) strs(m member, single bool) (list []string, ok bool) {
-	if lit, isLit := m.value.Value.(hujson.Literal); isLit && lit.Kind() == '"' && single {
-		return []string{lit.String()}, true
+	if s, isStr := plain(m.value).(string); isStr && single {
+		return []string{s}, true
 	}
 	a, isList := m.value.Value.(*hujson.Array)
 	if !isList {
@@ -225,19 +216,41 @@ func (f *file) strs(m member, single bool) (list []string, ok bool) {
 	}
 	list = []string{}
 	for _, e := range a.Elements {
-		if s, isStr := f.str(member{m.key, m.at, e}); isStr {
+		if s, isStr := get[string](f, member{m.key, m.at, e}); isStr {
 			list = append(list, s)
 		}
 	}
 	return list, true
 }
 
-// number is the value of a number, an int if it is a whole one, nil if v is no number.
-func number(v hujson.Value) any {
-	lit, ok := v.Value.(hujson.Literal)
-	if !ok || lit.Kind() != '0' {
-		return nil
+// plain is a value if it is of a type that parameters have, else nil.
+func plain(v hujson.Value) any {
+	switch v := v.Value.(type) {
+	case hujson.Literal:
+		switch v.Kind() {
+		case '"':
+			return v.String()
+		case 't', 'f':
+			return v.Bool()
+		case '0':
+			return number(v)
+		}
+	case *hujson.Array:
+		list := []string{}
+		for _, e := range v.Elements {
+			s, ok := plain(e).(string)
+			if !ok {
+				return nil
+			}
+			list = append(list, s)
+		}
+		return list
 	}
+	return nil
+}
+
+// number is the value of a number, an int if it is a whole one, nil if it is too large.
+func number(lit hujson.Literal) any {
 	if n, err := strconv.Atoi(string(lit)); err == nil {
 		return n
 	}

@@ -217,7 +217,8 @@ func (n *node) recordLengths(t int64) {
 // queue holds the CFs of a node that can go on, first in first out, and the workers that have nothing to do.
 type queue struct {
 	mu     sync.Mutex
-	items  ring
+	items  []*cf
+	head   int          // how many at the beginning of items are gone
 	n      atomic.Int64 // length, readable without the lock
 	parked []*worker
 	closed bool
@@ -229,14 +230,15 @@ func (q *queue) len() int { return int(q.n.Load()) }
 // engine.busy.
 func (q *queue) push(e *engine, cs ...*cf) {
 	q.mu.Lock()
-	for _, c := range cs {
-		q.items.push(c)
+	if q.head > 64 && q.head > len(q.items)/2 {
+		q.items, q.head = slices.Delete(q.items, 0, q.head), 0
 	}
+	q.items = append(q.items, cs...)
 	var woken [8]*worker
 	rest := len(q.parked) - min(len(cs), len(q.parked))
 	list := append(woken[:0], q.parked[rest:]...)
 	q.parked = q.parked[:rest]
-	q.n.Store(int64(q.items.n))
+	q.n.Add(int64(len(cs)))
 	q.mu.Unlock()
 	for _, w := range list {
 		e.enter()
@@ -250,9 +252,14 @@ func (q *queue) pop() *cf {
 		return nil
 	}
 	q.mu.Lock()
-	c := q.items.pop()
-	q.n.Store(int64(q.items.n))
-	q.mu.Unlock()
+	defer q.mu.Unlock()
+	if q.head == len(q.items) {
+		return nil
+	}
+	c := q.items[q.head]
+	q.items[q.head] = nil
+	q.head++
+	q.n.Add(-1)
 	return c
 }
 
@@ -290,7 +297,7 @@ func (w *worker) next() *cf {
 		w.askForWork()
 		w.n.sample(w.now, true)
 		q.mu.Lock()
-		if q.items.n > 0 || q.closed {
+		if q.n.Load() > 0 || q.closed {
 			q.mu.Unlock()
 			continue // the run is over, if it is closed
 		}
@@ -332,46 +339,4 @@ func (w *worker) loop() {
 		w.cur = nil
 		w.n.sample(w.now, false)
 	}
-}
-
-// ring is a growing circular buffer of CFs.
-type ring struct {
-	buf     []*cf // length a power of two
-	head, n int
-}
-
-func (r *ring) push(c *cf) {
-	if r.n == len(r.buf) {
-		buf := make([]*cf, max(64, 2*len(r.buf)))
-		for i := range r.n {
-			buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
-		}
-		r.buf, r.head = buf, 0
-	}
-	r.buf[(r.head+r.n)&(len(r.buf)-1)] = c
-	r.n++
-}
-
-func (r *ring) pop() *cf {
-	if r.n == 0 {
-		return nil
-	}
-	c := r.buf[r.head]
-	r.buf[r.head] = nil
-	r.head = (r.head + 1) & (len(r.buf) - 1)
-	r.n--
-	return c
-}
-
-// at returns the i-th CF from the head; remove takes it out, keeping the order of the others.
-func (r *ring) at(i int) *cf { return r.buf[(r.head+i)&(len(r.buf)-1)] }
-
-func (r *ring) remove(i int) *cf {
-	c := r.at(i)
-	for ; i < r.n-1; i++ {
-		r.buf[(r.head+i)&(len(r.buf)-1)] = r.at(i + 1)
-	}
-	r.buf[(r.head+r.n-1)&(len(r.buf)-1)] = nil
-	r.n--
-	return c
 }

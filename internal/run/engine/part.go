@@ -55,7 +55,8 @@ type Part struct {
 	// Group is the processes, in the order of their nodes. One goroutine uses it before and after the program
 	// runs. After an interrupt a call may still be waiting when Run returns.
 	Group procs.Group
-	// Connect joins the network of the run: deliver is called for each message to this node, one at a time.
+	// Connect joins the network of the run: deliver is called for each message to this node, one at a time, and
+	// waits if that is before Connect has returned.
 	Connect func(deliver func(*transport.Message)) transport.Network
 	Clock   ClockSync
 }
@@ -104,14 +105,12 @@ type process struct {
 	interrupt   sync.Once
 	interrupted chan struct{} // closed when any process was interrupted
 
-	connected atomic.Bool // eng.net is there
-	earlyMu   sync.Mutex
-	early     []*transport.Message // about the run itself, that came before
+	// Messages may come before they can be dealt with, and wait: for a network to answer on those about the run
+	// itself, those of the program for its beginning, which no other message comes before.
+	connected, begun chan struct{}
 
-	deafMu  sync.Mutex
-	begun   bool
-	waiting []*transport.Message // that came before it has begun
-	deaf    bool                 // nothing of the program happens here any more; its stream belongs to Run
+	deafMu sync.Mutex
+	deaf   bool // nothing of the program happens here any more; its stream belongs to Run
 }
 
 // introduction is what processes tell each other first.
@@ -128,7 +127,7 @@ type introduction struct {
 func join(ctx context.Context, cfg *Config) (*process, error) {
 	g := cfg.Part.Group
 	p := &process{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
-		interrupted: make(chan struct{})}
+		interrupted: make(chan struct{}), connected: make(chan struct{}), begun: make(chan struct{})}
 	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
 		Records: cfg.Records != nil}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -220,13 +219,7 @@ func (p *process) agree(err error) error {
 func (p *process) start() error {
 	e := p.eng
 	e.net = p.cfg.Connect(p.deliver)
-	p.earlyMu.Lock()
-	for _, m := range p.early {
-		p.control(m)
-	}
-	p.early = nil
-	p.connected.Store(true)
-	p.earlyMu.Unlock()
+	close(p.connected)
 	err := p.clocks.atStart()
 	if err == nil {
 		err = p.meet(func() error { return procs.Barrier(p.cfg.Group) })
@@ -234,12 +227,8 @@ func (p *process) start() error {
 	p.deafMu.Lock()
 	e.begin()
 	p.clocks.emit(p.clocks.first, e.started)
-	p.begun = true
-	for _, m := range p.waiting {
-		p.handle(m)
-	}
-	p.waiting = nil
 	p.deafMu.Unlock()
+	close(p.begun)
 	if err != nil {
 		p.lost = !errors.Is(err, ErrInterrupted)
 		return err
@@ -252,44 +241,22 @@ func (p *process) start() error {
 // deliver takes a message from another process.
 func (p *process) deliver(m *transport.Message) {
 	if m.Kind >= firstControl {
-		if !p.tooEarly(m) {
-			p.control(m)
-		}
+		<-p.connected
+		p.control(m)
 		return
 	}
+	<-p.begun
 	p.deafMu.Lock()
 	defer p.deafMu.Unlock()
-	switch {
-	case p.deaf:
+	if p.deaf {
 		m.Release()
-	case !p.begun:
-		p.waiting = append(p.waiting, m)
-	default:
-		p.handle(m)
+		return
 	}
-}
-
-// handle deals with a message of the program.
-func (p *process) handle(m *transport.Message) {
 	e := p.eng
 	e.enter()
 	p.received.Add(1)
 	e.nodes[p.node].rts.handle(m)
 	e.leave()
-}
-
-// tooEarly keeps a message that comes before there is a network to answer on.
-func (p *process) tooEarly(m *transport.Message) bool {
-	if p.connected.Load() {
-		return false
-	}
-	p.earlyMu.Lock()
-	defer p.earlyMu.Unlock()
-	if p.connected.Load() {
-		return false
-	}
-	p.early = append(p.early, m)
-	return true
 }
 
 // control deals with a message about the run itself.

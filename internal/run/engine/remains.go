@@ -162,12 +162,9 @@ func (e *engine) release(all []*remains) {
 		}
 		n.held = nil
 		n.heldMu.Unlock()
-		n.queue.mu.Lock()
-		for c := n.queue.items.pop(); c != nil; c = n.queue.items.pop() {
+		for c := n.queue.pop(); c != nil; c = n.queue.pop() {
 			letGo(n.rts, c)
 		}
-		n.queue.n.Store(0)
-		n.queue.mu.Unlock()
 		for _, w := range n.workers {
 			if w.cur != nil { // it failed or was interrupted
 				letGo(n.rts, w.cur)

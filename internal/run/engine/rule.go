@@ -165,16 +165,13 @@ func (r *Rule) checkStandard(k trace.Kind) error {
 	if _, ok := builtIn[k]; !ok {
 		return fmt.Errorf("event %s is emitted by the run-time system itself; its place is fixed", r)
 	}
-	fixed := []op{opFunc, opSystem, opSteady, opNow, opSite, opBlock}
-	if len(k.Spec().Fields) == 1 {
-		fixed = fixed[:len(fixed)-1]
-	}
+	fixed := []string{"func", "time", "now", "code", "block"}[:3+len(k.Spec().Fields)]
 	_, args, err := readArgs(r.Args)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", r, err)
 	}
 	for i, a := range args {
-		if !slices.Contains(fixed, a.op) {
+		if a.argument == nil || !slices.Contains(fixed, a.field) {
 			return fmt.Errorf("event %s is a standard one with the fields %s and a time: it cannot carry"+
 				" %s; give the event another name", r, k.Spec().Signature(), r.Args[i])
 		}
@@ -235,7 +232,9 @@ func (e *engine) addRule(r *Rule) error {
 			at = b.at
 		}
 		proto.std, proto.next = k, same && k == trace.KindBlockContinued
-		args = []arg{{op: opBlock}}
+		if _, args, err = readArgs([]string{"block"}); err != nil {
+			return err
+		}
 		e.std[k] = prof.New()
 		e.std[k].EnableAll(false)
 	} else {

@@ -16,79 +16,90 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// op says how an argument gets its value.
-type op uint8
-
-const (
-	opConst op = iota
-	opFunc
-	opSystem // system time of the event
-	opSteady // CLOCK_MONOTONIC
-	opNow    // since the run began
-	opPID
-	opTID
-	opNode
-	opWorker
-	opCF
-	opSite
-	opBlock
-	opExecution
-	opLabel
-	opIndex
-	opFile
-	opLine
-	opInputs
-	opInputBytes
-	opOutputs
-	opOutputBytes
-	opParent
-	opWeight
-	opQueue
-)
-
-// arg is one argument: an operation, or with opConst its value.
-type arg struct {
-	op op
-	i  int // opIndex: which
-	v  any
+// source says where an argument has its value from.
+type source struct {
+	// what the statement determines, nil where it is not known before a CF runs; outs tells that the outputs are
+	// known at the point
+	fixed func(e *engine, st *luna.Stmt, outs bool) any
+	of    func(a *actor, c *cf, locked bool) any // of the CF, while it is here
+	at    func(a *actor, t int64) any            // of the time and place of the emission
 }
 
 // argument is an expression that rules may pass.
 type argument struct {
 	name  string
-	op    op
 	field string // of the event
 	typ   trace.FieldType
 	doc   string
+	source
+}
+
+// arg is one argument of an emission.
+type arg struct {
+	*argument // nil: a constant
+	v         any
 }
 
 var arguments = []argument{
-	{"__func__", opFunc, "func", trace.FieldName, "name of the code fragment"},
-	{"std::chrono::system_clock::now()", opSystem, "time", trace.FieldNS,
-		"time of day, nanoseconds since 1970"},
-	{"std::chrono::high_resolution_clock::now()", opSystem, "time", trace.FieldNS, "the same, as with g++"},
-	{"std::chrono::steady_clock::now()", opSteady, "time", trace.FieldNS, "nanoseconds of CLOCK_MONOTONIC"},
-	{"now", opNow, "now", trace.FieldNS, "nanoseconds since the run began"},
-	{"pid", opPID, "pid", trace.FieldUint, "id of the process"},
-	{"tid", opTID, "tid", trace.FieldUint, "id of the thread that emits the event; a worker may change" +
-		" threads"},
-	{"node", opNode, "node", trace.FieldNode, "number of the node"},
-	{"worker", opWorker, "worker", trace.FieldUint, "number of the worker in its node"},
-	{"cf", opCF, "cf", trace.FieldCF, "the CF"},
-	{"parent", opParent, "parent", trace.FieldCF, "the structured CF that created it"},
-	{"code", opSite, "code", trace.FieldSite, "the statement whose CF it is"},
-	{"file", opFile, "file", trace.FieldName, "file of the statement"},
-	{"line", opLine, "line", trace.FieldUint, "line of the statement"},
-	{"block", opBlock, "block", trace.FieldUint, "number of the block"},
-	{"execution", opExecution, "execution", trace.FieldUint, "executions begun, the present one included"},
-	{"label", opLabel, "label", trace.FieldName, "label with its indices, such as job[3]; empty if there" +
-		" is none"},
-	{"inputs", opInputs, "inputs", trace.FieldUint, "number of input DFs that the CF holds"},
-	{"input_bytes", opInputBytes, "input_bytes", trace.FieldBytes, "their size"},
-	{"outputs", opOutputs, "outputs", trace.FieldUint, "number of outputs made"},
-	{"output_bytes", opOutputBytes, "output_bytes", trace.FieldBytes, "their size"},
-	{"weight", opWeight, "weight", trace.FieldFloat, "weight of the CF"},
-	{"queue", opQueue, "queue", trace.FieldUint, "length of the node's queue of CFs that can go on"},
+	{"__func__", "func", trace.FieldName, "name of the code fragment",
+		source{fixed: func(e *engine, st *luna.Stmt, _ bool) any { return e.prog.Codes[st.Code].Name }}},
+	{"std::chrono::system_clock::now()", "time", trace.FieldNS, "time of day, nanoseconds since 1970",
+		source{at: systemTime}},
+	{"std::chrono::high_resolution_clock::now()", "time", trace.FieldNS, "the same, as with g++",
+		source{at: systemTime}},
+	{"std::chrono::steady_clock::now()", "time", trace.FieldNS, "nanoseconds of CLOCK_MONOTONIC",
+		source{at: func(a *actor, t int64) any { return t + a.n.eng.steady }}},
+	{"now", "now", trace.FieldNS, "nanoseconds since the run began",
+		source{at: func(a *actor, t int64) any { return t - a.n.eng.started }}},
+	{"pid", "pid", trace.FieldUint, "id of the process",
+		source{fixed: func(*engine, *luna.Stmt, bool) any { return uint64(os.Getpid()) }}},
+	{"tid", "tid", trace.FieldUint, "id of the thread that emits the event; a worker may change threads",
+		source{at: func(*actor, int64) any { return uint64(unix.Gettid()) }}},
+	{"node", "node", trace.FieldNode, "number of the node",
+		source{of: func(a *actor, _ *cf, _ bool) any { return int64(a.n.id) }}},
+	{"worker", "worker", trace.FieldUint, "number of the worker in its node",
+		source{of: func(a *actor, _ *cf, _ bool) any { return uint64(a.ps.ID()) }}},
+	{"cf", "cf", trace.FieldCF, "the CF", source{of: func(_ *actor, c *cf, _ bool) any { return c.id }}},
+	{"parent", "parent", trace.FieldCF, "the structured CF that created it",
+		source{of: func(_ *actor, c *cf, _ bool) any { return c.parent }}},
+	{"code", "code", trace.FieldSite, "the statement whose CF it is",
+		source{fixed: func(_ *engine, st *luna.Stmt, _ bool) any { return siteOf(st) }}},
+	{"file", "file", trace.FieldName, "file of the statement",
+		source{fixed: func(_ *engine, st *luna.Stmt, _ bool) any { return st.Pos.File }}},
+	{"line", "line", trace.FieldUint, "line of the statement",
+		source{fixed: func(_ *engine, st *luna.Stmt, _ bool) any { return uint64(st.Pos.Line) }}},
+	{"block", "block", trace.FieldUint, "number of the block",
+		source{of: func(_ *actor, c *cf, _ bool) any { return c.block() }}},
+	{"execution", "execution", trace.FieldUint, "executions begun, the present one included",
+		source{of: func(_ *actor, c *cf, _ bool) any { return uint64(c.exec) }}},
+	{"label", "label", trace.FieldName, "label with its indices, such as job[3]; empty if there is none",
+		source{fixed: func(e *engine, st *luna.Stmt, _ bool) any {
+			return unless(e.static[st.ID].label && len(st.LabelIdx) > 0, st.LabelName)
+		}, of: func(a *actor, c *cf, _ bool) any { return a.labelText(c) }}},
+	{"inputs", "inputs", trace.FieldUint, "number of input DFs that the CF holds",
+		source{of: func(_ *actor, c *cf, locked bool) any { n, _ := c.inputSizes(locked); return n }}},
+	{"input_bytes", "input_bytes", trace.FieldBytes, "their size",
+		source{of: func(_ *actor, c *cf, locked bool) any { _, bytes := c.inputSizes(locked); return bytes }}},
+	{"outputs", "outputs", trace.FieldUint, "number of outputs made",
+		source{fixed: func(_ *engine, _ *luna.Stmt, outs bool) any { return unless(outs, uint64(0)) },
+			of: func(a *actor, _ *cf, _ bool) any { return uint64(a.made.n) }}},
+	{"output_bytes", "output_bytes", trace.FieldBytes, "their size",
+		source{fixed: func(_ *engine, _ *luna.Stmt, outs bool) any { return unless(outs, int64(0)) },
+			of: func(a *actor, _ *cf, _ bool) any { return a.made.bytes }}},
+	{"weight", "weight", trace.FieldFloat, "weight of the CF",
+		source{of: func(a *actor, c *cf, _ bool) any { return a.weight(c) }}},
+	{"queue", "queue", trace.FieldUint, "length of the node's queue of CFs that can go on",
+		source{at: func(a *actor, _ int64) any { return uint64(a.n.queue.len()) }}},
+}
+
+func systemTime(a *actor, t int64) any { return t + a.n.eng.wall }
+
+// index is the argument that gives an index of the label.
+func index(i int) *argument {
+	return &argument{fmt.Sprint("index", i), fmt.Sprint("index", i), trace.FieldInt, "index of the label",
+		source{fixed: func(e *engine, st *luna.Stmt, _ bool) any {
+			return unless(e.static[st.ID].label && i < len(st.LabelIdx), int64(0))
+		}, of: func(a *actor, c *cf, _ bool) any { return int64(a.labelIndex(c, i)) }}}
 }
 
 // maxIndex is the last of index0, index1, ...
@@ -128,14 +139,17 @@ func parseArg(text string) (trace.Field, arg, error) {
 	// anyway.
 	short := strings.Join(strings.Fields(text), "")
 	short = strings.TrimSuffix(short, ".time_since_epoch().count()")
-	for _, x := range arguments {
-		if short == x.name || short == strings.TrimPrefix(x.name, "std::chrono::") || "std::"+short == x.name {
-			return trace.Field{Name: x.field, Type: x.typ, Doc: x.doc}, arg{op: x.op}, nil
-		}
+	found := slices.IndexFunc(arguments, func(x argument) bool {
+		return short == x.name || short == strings.TrimPrefix(x.name, "std::chrono::") || "std::"+short == x.name
+	})
+	var x *argument
+	if n, ok := strings.CutPrefix(short, "index"); found >= 0 {
+		x = &arguments[found]
+	} else if ok && len(n) == 1 && n[0] >= '0' && n[0] <= '0'+maxIndex {
+		x = index(int(n[0] - '0'))
 	}
-	if n, ok := strings.CutPrefix(short, "index"); ok && len(n) == 1 && n[0] >= '0' && n[0] <= '0'+maxIndex {
-		return trace.Field{Name: short, Type: trace.FieldInt, Doc: "index of the label"}, arg{op: opIndex,
-			i: int(n[0] - '0')}, nil
+	if x != nil {
+		return trace.Field{Name: x.field, Type: x.typ, Doc: x.doc}, arg{argument: x}, nil
 	}
 	var names strings.Builder
 	for _, x := range arguments {
@@ -170,33 +184,11 @@ func constant(text string) (f trace.Field, a arg, ok bool, err error) {
 // point.
 func (e *engine) resolve(args []arg, st *luna.Stmt, outs bool) []arg {
 	args = slices.Clone(args)
-	for i := range args {
-		a := &args[i]
-		var v any
-		switch a.op {
-		case opFunc:
-			v = e.prog.Codes[st.Code].Name
-		case opPID:
-			v = uint64(os.Getpid())
-		case opSite:
-			v = siteOf(st)
-		case opFile:
-			v = st.Pos.File
-		case opLine:
-			v = uint64(st.Pos.Line)
-		case opLabel:
-			v = unless(e.static[st.ID].label && len(st.LabelIdx) > 0, st.LabelName)
-		case opIndex:
-			v = unless(e.static[st.ID].label && a.i < len(st.LabelIdx), int64(0))
-		case opWeight:
-			v = unless(e.static[st.ID].weight, 1.0)
-		case opOutputs:
-			v = unless(outs, uint64(0))
-		case opOutputBytes:
-			v = unless(outs, int64(0))
-		}
-		if v != nil {
-			*a = arg{v: v}
+	for i, a := range args {
+		if a.argument != nil && a.fixed != nil {
+			if v := a.fixed(e, st, outs); v != nil {
+				args[i] = arg{v: v}
+			}
 		}
 	}
 	return args
@@ -215,35 +207,8 @@ func (a *actor) values(dst []any, em *emission, c *cf, p point) []any {
 	for i := range em.args {
 		x := &em.args[i]
 		v := x.v
-		switch x.op {
-		case opNode:
-			v = int64(a.n.id)
-		case opWorker:
-			v = uint64(a.ps.ID())
-		case opCF:
-			v = c.id
-		case opParent:
-			v = c.parent
-		case opBlock:
-			v = c.block()
-		case opExecution:
-			v = uint64(c.exec)
-		case opLabel:
-			v = a.labelText(c)
-		case opIndex:
-			v = int64(a.labelIndex(c, x.i))
-		case opInputs:
-			n, _ := c.inputSizes(p == atWait)
-			v = n
-		case opInputBytes:
-			_, bytes := c.inputSizes(p == atWait)
-			v = bytes
-		case opOutputs:
-			v = uint64(a.made.n)
-		case opOutputBytes:
-			v = a.made.bytes
-		case opWeight:
-			v = a.weight(c)
+		if x.argument != nil && x.of != nil {
+			v = x.of(a, c, p == atWait)
 		}
 		dst = append(dst, v)
 	}
@@ -252,19 +217,9 @@ func (a *actor) values(dst []any, em *emission, c *cf, p point) []any {
 
 // timed fills in what depends on the time and place of the emission.
 func (a *actor) timed(vals []any, em *emission, t int64) {
-	e := a.n.eng
 	for i := range em.args {
-		switch em.args[i].op {
-		case opSystem:
-			vals[i] = t + e.wall
-		case opSteady:
-			vals[i] = t + e.steady
-		case opNow:
-			vals[i] = t - e.started
-		case opTID:
-			vals[i] = uint64(unix.Gettid())
-		case opQueue:
-			vals[i] = uint64(a.n.queue.len())
+		if x := &em.args[i]; x.argument != nil && x.at != nil {
+			vals[i] = x.at(a, t)
 		}
 	}
 }

@@ -78,11 +78,11 @@ func (a *actor) giveTo(c *cf, thief int, p point) {
 func (q *queue) stealable(e *engine) *cf {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i := q.items.n - 1; i > 0 && i >= q.items.n-searchDepth; i-- {
-		c := q.items.at(i)
+	for i := len(q.items) - 1; i > q.head && i >= len(q.items)-searchDepth; i-- {
+		c := q.items[i]
 		if e.static[c.st.ID].stealable && c.stage == stageHome && c.placed && !c.issued {
-			q.items.remove(i)
-			q.n.Store(int64(q.items.n))
+			q.items = slices.Delete(q.items, i, i+1)
+			q.n.Add(-1)
 			return c
 		}
 	}

@@ -122,38 +122,50 @@ func TestIdentity(t *testing.T) {
 	})
 }
 
-// TestRing compares the queue of CFs with a slice.
-func TestRing(t *testing.T) {
+// TestQueue compares the queue of CFs with a slice.
+func TestQueue(t *testing.T) {
+	e := &engine{static: []static{{stealable: true}}}
 	rapid.Check(t, func(t *rapid.T) {
-		var r ring
+		var q queue
 		var want []*cf
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
-			switch op := rapid.IntRange(0, 5).Draw(t, "op"); {
+			switch op := rapid.IntRange(0, 6).Draw(t, "op"); {
 			case op < 3:
-				c := &cf{}
-				r.push(c)
-				want = append(want, c)
-			case op < 5:
-				c := r.pop()
-				if len(want) == 0 {
-					if c != nil {
-						t.Fatal("popped from an empty queue")
+				var more []*cf
+				for range rapid.IntRange(1, 40).Draw(t, "more") {
+					more = append(more, &cf{st: &luna.Stmt{}, placed: rapid.IntRange(0, 30).Draw(t, "stays") == 0})
+				}
+				q.push(e, more...)
+				want = append(want, more...)
+			case op < 6:
+				for range rapid.IntRange(1, 50).Draw(t, "fewer") {
+					c := q.pop()
+					if len(want) == 0 {
+						if c != nil {
+							t.Fatal("popped from an empty queue")
+						}
+						continue
 					}
-					continue
+					if c != want[0] {
+						t.Fatal("popped another CF")
+					}
+					want = want[1:]
 				}
-				if c != want[0] {
-					t.Fatal("popped another CF")
+			default:
+				i := len(want) - 1
+				for i > 0 && !want[i].placed {
+					i--
 				}
-				want = want[1:]
-			case len(want) > 0:
-				i := rapid.IntRange(0, len(want)-1).Draw(t, "i")
-				if r.at(i) != want[i] || r.remove(i) != want[i] {
-					t.Fatal("removed another CF")
+				c := q.stealable(e)
+				switch found := i > 0 && i >= len(want)-searchDepth; {
+				case found != (c != nil) || found && c != want[i]:
+					t.Fatal("stolen another CF")
+				case found:
+					want = slices.Delete(slices.Clone(want), i, i+1)
 				}
-				want = slices.Delete(slices.Clone(want), i, i+1)
 			}
-			if r.n != len(want) {
-				t.Fatalf("length %d, wanted %d", r.n, len(want))
+			if q.len() != len(want) {
+				t.Fatalf("length %d, wanted %d", q.len(), len(want))
 			}
 		}
 	})
