@@ -45,6 +45,9 @@ func TestWordsAreCurrent(t *testing.T) {
 			"hint": inBoth(func(l words.Lang) any { return f.Doc.In(l) }), "order": i, "class": f.Class,
 			"light": f.Light, "dark": f.Dark, "cutOut": f.CutOut}
 	}
+	for id, m := range words.Metrics { // parts of W and L in runs with regions
+		parts[id] = inBoth(func(l words.Lang) any { return words.Lowered(m.Name.In(l)) })
+	}
 	for name, p := range words.Parts {
 		parts[name] = inBoth(func(l words.Lang) any { return p.In(l) })
 	}

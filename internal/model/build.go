@@ -143,10 +143,10 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 		return err
 	}
 	if b.m.share == nil { // else one process does it for all
-		b.m.Problems = append(b.m.Problems, b.resolve(r.Path())...)
+		b.m.NoPlaces = b.resolve(r.Path())
 	}
 	for _, p := range r.Problems() {
-		b.m.Problems = append(b.m.Problems, p.String())
+		b.m.Problems = append(b.m.Problems, p)
 		if p.Kind == trace.Unfinished {
 			continue // what follows the last event of a worker is known from the worker itself
 		}

@@ -113,7 +113,8 @@ type Model struct {
 	Events    uint64 // all events read
 	Count     [trace.FirstUserKind]uint64
 	LostCount uint64 // events known to be lost
-	Problems  []string
+	Problems  []trace.Problem
+	NoPlaces  string   // why the places of addresses could not be read, "" if they were
 	Clocks    Clocks   // how well those of the processes agree
 	Regions   *Regions // nil: the threads entered none
 
@@ -206,6 +207,18 @@ type readyAt struct {
 type receipts struct {
 	df      []DF
 	message []uint32
+}
+
+// Unread says in English what could not be read.
+func (m *Model) Unread() []string {
+	out := []string{}
+	if m.NoPlaces != "" {
+		out = append(out, m.NoPlaces)
+	}
+	for _, p := range m.Problems {
+		out = append(out, p.String())
+	}
+	return out
 }
 
 // CodeOf gives the code fragment of a CF, 0 where it is not known.

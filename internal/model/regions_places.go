@@ -9,12 +9,12 @@ import (
 // resolve turns addresses, where the trace has nothing else, into functions, files and lines: by the table
 // that is kept with the trace, or else by the files of the program, if they are still there. It says what
 // could not be read.
-func (b *builder) resolve(traceDir string) (problems []string) {
+func (b *builder) resolve(traceDir string) (noPlaces string) {
 	m := b.m
 	var unknown []string
 	table, err := symbols.Load(traceDir)
 	if err != nil {
-		problems = append(problems, err.Error())
+		noPlaces = err.Error()
 	}
 	eachAddress(m, func(address string, _ func(symbols.Place)) {
 		if _, known := table[address]; !known {
@@ -32,7 +32,7 @@ func (b *builder) resolve(traceDir string) (problems []string) {
 		}
 		set(p)
 	})
-	return problems
+	return noPlaces
 }
 
 // eachAddress gives the statements and code fragments of which only an address was recorded.

@@ -139,7 +139,7 @@ func inOrderOfNodes(list []Thread) []Thread {
 type wirePlaces struct {
 	Codes    []Code
 	Sites    []Site
-	Problems []string
+	NoPlaces string
 }
 
 // tellPlaces turns addresses into functions and lines: by the files that one process finds, whatever the
@@ -148,13 +148,13 @@ func (h *sharing) tellPlaces() error {
 	m := h.m
 	var own wirePlaces
 	if h.rank == 0 {
-		problems := h.b.resolve(h.r.Path())
-		own = wirePlaces{m.Codes, m.Sites, problems}
+		noPlaces := h.b.resolve(h.r.Path())
+		own = wirePlaces{m.Codes, m.Sites, noPlaces}
 	}
 	w, err := procs.FromMember(h.g, 0, own)
 	if err != nil {
 		return err
 	}
-	m.Codes, m.Sites, m.Problems = w.Codes, w.Sites, append(w.Problems, m.Problems...)
+	m.Codes, m.Sites, m.NoPlaces = w.Codes, w.Sites, w.NoPlaces
 	return nil
 }

@@ -88,7 +88,7 @@ func TestSharePlaces(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "symbols.json"), []byte(test.table), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		want := sloutest.Load(t, dir).Problems
+		want := sloutest.Load(t, dir).Unread()
 		if len(want) < test.wrong {
 			t.Fatal(name, want)
 		}
@@ -96,7 +96,7 @@ func TestSharePlaces(t *testing.T) {
 			if !slices.ContainsFunc(m.Sites, func(s model.Site) bool { return s.File == test.file }) {
 				return nil, fmt.Errorf("sites: %+v", m.Sites)
 			}
-			if d := cmp.Diff(want, m.Problems); d != "" {
+			if d := cmp.Diff(want, m.Unread()); d != "" {
 				return nil, fmt.Errorf("problems: %s", d)
 			}
 			return nil, nil

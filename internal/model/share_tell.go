@@ -86,7 +86,7 @@ func (h *sharing) tellUndefined(defined int) error {
 }
 
 type wireProblems struct {
-	Opened, Read []string
+	Opened, Read []trace.Problem
 	Lost         uint64
 	Damage       []damage
 }

@@ -1,5 +1,11 @@
 package words
 
+import (
+	"cmp"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Factor is how a factor is shown: by reports, the page (web/src/lib/words.gen.ts), comparisons and exports.
 // What it is computed from stands in package slou, which has a constant for each of the table's rows.
 type Factor struct {
@@ -115,6 +121,8 @@ var AllParts = []Part{
 	{Factor: "O", Name: "runtime", Means: Phrase{"the run-time system", "исполнительная система"}},
 	{Factor: "S", Name: "start", Means: Phrase{"before the thread began", "до начала потока"}},
 	{Factor: "S", Name: "end", Means: Phrase{"after it had ended", "после его конца"}},
+	// Of W, what else was waited for has a name.
+	{Factor: "W", Name: "held", Means: Phrase{"stopped by a debugger", "остановлен отладчиком"}},
 }
 
 // PartOf finds a part by its name; an empty one where there is none.
@@ -130,11 +138,32 @@ func PartOf(name string) (part Part) {
 	return part
 }
 
-// Meaning says what a part of a factor means; nothing where the name says all, as that of a link does.
-func Meaning(factor, part string) (Phrase, bool) {
-	f := FactorOf(factor)
-	meaning, ok := Parts[part]
-	return meaning, ok && f != nil && !f.Named
+// Meaning says what a part of a factor means; nothing where the name says all, as that of a link does, or the
+// English name of a pattern of waiting.
+func Meaning(factor, part string) Phrase {
+	for _, p := range AllParts {
+		if p.Factor == factor && p.Name == part {
+			return p.Means
+		}
+	}
+	if f := FactorOf(factor); f == nil || !f.Named {
+		return Phrase{}
+	}
+	return Phrase{Russian: Lowered(Metrics[part].Name[Russian])}
+}
+
+// Waited names what was waited for: a pattern of waiting has a Russian name, everything else its own.
+func Waited(name string) Phrase {
+	return Phrase{name, cmp.Or(Lowered(Metrics[name].Name[Russian]), name)}
+}
+
+// Lowered is a title as it stands within a sentence.
+func Lowered(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	if next, _ := utf8.DecodeRuneInString(s[n:]); s == "" || unicode.IsUpper(next) {
+		return s // an abbreviation
+	}
+	return string(unicode.ToLower(first)) + s[n:]
 }
 
 // Parts say what parts of factors mean, by their names.

@@ -256,7 +256,7 @@ func (a *advisor) contention() {
 
 func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	parts := slou.Largest(w.Parts)
-	if len(parts) == 0 || parts[0].Name == "held" {
+	if len(parts) == 0 || parts[0].Name == model.HeldName {
 		return // held is a debugger's doing
 	}
 	name := parts[0].Name

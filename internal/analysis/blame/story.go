@@ -200,8 +200,13 @@ func (w *Wait) Story() words.Text {
 		}
 		clauses = append(clauses, w.Flights[i].tell(len(clauses) == 0))
 	}
-	if w.WNS > 0 {
-		clauses = append(clauses, words.Say("waited for %s for %s", "ждал %s: %s", w.For, words.Time(w.WNS)))
+	switch {
+	case w.WNS > 0 && w.For == model.HeldName:
+		clauses = append(clauses, words.Say("was stopped by a debugger for %s", "был остановлен отладчиком на %s",
+			words.Time(w.WNS)))
+	case w.WNS > 0:
+		clauses = append(clauses, words.Say("waited for %s for %s", "ждал %[2]s: %[1]s", words.Waited(w.For),
+			words.Time(w.WNS)))
 	}
 	if w.ONS > 0 && w.ONS*10 >= w.NS {
 		var and words.Text

@@ -287,15 +287,22 @@ func madeBy(g *Reason, name string, by []Place) words.Text {
 
 // listed names some statements.
 func listed(by []Place) words.Text {
+	shown := placeList(by[:min(len(by), makersShown)])
+	if more := len(by) - len(shown); more > 0 {
+		return words.Say("%s and %d more", "%s и ещё %d", shown, more)
+	}
+	return words.Say("%s", "%s", shown)
+}
+
+type placeList []Place
+
+// In lists them.
+func (p placeList) In(l words.Lang) string {
 	var list []string
-	for _, p := range by[:min(len(by), makersShown)] {
-		list = append(list, p.String())
+	for _, x := range p {
+		list = append(list, x.In(l))
 	}
-	s := strings.Join(list, ", ")
-	if more := len(by) - len(list); more > 0 {
-		return words.Say("%s and %d more", "%s и ещё %d", s, more)
-	}
-	return words.Say("%s", "%s", s)
+	return strings.Join(list, ", ")
 }
 
 var (
@@ -310,15 +317,15 @@ var (
 )
 
 // String is "add(sum[i], part[i], sum[i + 1]) at wrong.fa:16".
-func (p Place) String() string {
-	s := p.Text
-	if s == "" {
-		s = p.Code
+func (p Place) String() string { return p.In(words.English) }
+
+// In is the same in a language.
+func (p Place) In(l words.Lang) string {
+	s := cmp.Or(p.Text, p.Code)
+	if p.File == "" {
+		return s
 	}
-	if p.File != "" {
-		s += " at " + p.position()
-	}
-	return s
+	return words.Say("%s at %s", "%s (%s)", s, p.position()).In(l)
 }
 
 // position is "wrong.fa:16", with the column where it is known.

@@ -37,8 +37,8 @@ func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 			same(t, dir) // what several processes find
 			shared = true
 		}
-		if len(r.Problems) > 0 || len(m.Problems) > 0 {
-			t.Fatal(r.Problems, m.Problems)
+		if len(r.Problems) > 0 || len(m.Unread()) > 0 {
+			t.Fatal(r.Problems, m.Unread())
 		}
 		metric := map[string]int{}
 		for i, x := range r.Metrics {

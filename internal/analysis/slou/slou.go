@@ -177,8 +177,7 @@ func (c *computation) result(p *processSums) (*Result, error) {
 	null, missing := missingEvents(m, p.Facts.Uses)
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing,
 		Killed:     m.Killed,
-		DataInputs: c.opt.DataInputsOnly, Problems: append(append([]string{}, m.Problems...),
-			p.Facts.Collisions...),
+		DataInputs: c.opt.DataInputsOnly, Problems: append(m.Unread(), p.Facts.Collisions...),
 		Nodes: []Node{}}
 	by := map[model.WorkerID]*sums{}
 	for _, s := range p.Workers {

@@ -17,7 +17,8 @@ const maxWorkerBars = 32
 func (a *author) balance() {
 	r := a.Imbalance
 	for _, m := range r.Missing {
-		a.warn("%s was not recorded, so %s cannot be computed in full.", m.Event, a.listOf(m.For))
+		a.warn("%s was not recorded, so %s cannot be computed in full.", m.Event,
+			a.listOf(a.allNamed(balanceNames, m.For)))
 	}
 	if r.Efficiency == nil {
 		a.para("Without useful time there is no balance to compute.")

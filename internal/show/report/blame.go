@@ -5,6 +5,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/blame"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
@@ -116,7 +117,10 @@ func (s speaker) doing(d blame.Doing) string {
 	case "link":
 		return s.say("waited for a message on link %s", d.With)
 	case "waiting":
-		return s.say("waited for %s", d.With)
+		if d.With == model.HeldName {
+			return s.say("was stopped by a debugger")
+		}
+		return s.say("waited for %s", words.Waited(d.With))
 	}
 	return s.phrase(doingWords, d.Activity)
 }

@@ -66,7 +66,7 @@ func (a *author) correctness() {
 	}
 	for _, m := range r.Missing {
 		a.warn("%s was not recorded, so %s are unknown.", m.Event,
-			strings.ReplaceAll(a.listOf(m.Findings), "_", " "))
+			strings.ReplaceAll(a.listOf(a.allNamed(findingNames, m.Findings)), "_", " "))
 	}
 	if c := r.CFs; c != nil && len(c.Groups) > 0 {
 		a.left(c)
@@ -105,11 +105,11 @@ func (a *author) left(c *lifecycle.CFs) {
 			dfs = append(dfs, f.DFs...)
 			why = append(why, f.In(a.lang))
 		}
-		state := string(x.State)
+		state := a.named(stateNames, string(x.State))
 		if x.Again {
 			state = a.say("%s, had run before", state)
 		}
-		g.row(state, x.Place.String(), x.Count, strings.Join(examples, "; "), strings.Join(dfs, ", "),
+		g.row(state, x.Place.In(a.lang), x.Count, strings.Join(examples, "; "), strings.Join(dfs, ", "),
 			strings.Join(why, "; "))
 	}
 	g.More += c.MoreGroups
@@ -143,7 +143,7 @@ func (a *author) finding(f finding) {
 			remark = strings.TrimSpace(a.say("held %s on average, %s of it after the last use %s",
 				words.Time(mean(x.HeldNS, x.Count)), words.Time(mean(x.UnusedNS, x.Count)), remark))
 		}
-		g.row(x.Name, x.By.String(), x.Count, words.Size(x.Bytes), strings.Join(examples, "; "), remark)
+		g.row(x.Name, x.By.In(a.lang), x.Count, words.Size(x.Bytes), strings.Join(examples, "; "), remark)
 	}
 	g.More += f.More
 }

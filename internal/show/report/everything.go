@@ -315,7 +315,7 @@ func (a *Everything) FactorsError() error {
 func runOf(m *model.Model) *Run {
 	r := &Run{Info: m.Info, WallNS: m.Wall(), Nodes: len(m.Nodes), Workers: m.Workers(), Killed: m.Killed,
 		Events: m.Events, Lost: m.LostCount,
-		Kinds: []Kind{}, Problems: append([]string{}, m.Problems...)}
+		Kinds: []Kind{}, Problems: m.Unread()}
 	for k, n := range m.Count {
 		if n > 0 {
 			r.Kinds = append(r.Kinds, Kind{trace.Kind(k).String(), n})

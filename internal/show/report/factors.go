@@ -136,8 +136,8 @@ func shade(class string, i int) string {
 
 // inWords explains a part of a factor between two texts; "" where its name says all.
 func (s speaker) inWords(factor, part, before, after string) string {
-	if meaning, ok := words.Meaning(factor, part); ok {
-		return before + meaning.In(s.lang) + after
+	if meaning := words.Meaning(factor, part).In(s.lang); meaning != "" {
+		return before + meaning + after
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ func (a *author) facts() {
 	if !info.Started.IsZero() {
 		add("started", info.Started.Format("2006-01-02 15:04:05.000 MST"))
 	}
-	add("ended", info.Ended)
+	add("ended", a.named(endNames, info.Ended))
 	if info.Exit != 0 {
 		add("exit code", fmt.Sprint(info.Exit))
 	}
@@ -44,7 +45,6 @@ func (a *author) facts() {
 			add(k, list[k])
 		}
 	}
-	problems := slices.Clone(r.Problems)
 	if a.SLOU != nil {
 		if a.SLOU.DataInputs {
 			add("inputs", a.say("data only: CFs wait for their DFs, not for what created them"))
@@ -57,12 +57,9 @@ func (a *author) facts() {
 			}
 			g.row(x.Host, cores, x.Workers)
 		}
-		problems = append(problems, a.SLOU.Problems...)
 	}
-	for i, p := range problems {
-		if !slices.Contains(problems[:i], p) {
-			a.warn("The trace: %s", p)
-		}
+	for _, p := range a.problems() {
+		a.warn("The trace: %s", p)
 	}
 	a.details("Events by kind", func() {
 		g := a.table(a.say("%d events read, %d known to be lost", r.Events, r.Lost), "event", "#count")
@@ -70,4 +67,24 @@ func (a *author) facts() {
 			g.row(k.Event, k.Count)
 		}
 	})
+}
+
+// problems says what could not be read of the trace.
+func (a *author) problems() (list []string) {
+	inLanguage := map[string]string{}
+	if a.model != nil {
+		for _, p := range a.model.Problems {
+			inLanguage[p.String()] = Problem(p, a.language)
+		}
+	}
+	english := a.Run.Problems
+	if a.SLOU != nil {
+		english = slices.Concat(english, a.SLOU.Problems)
+	}
+	for i, p := range english {
+		if !slices.Contains(english[:i], p) {
+			list = append(list, cmp.Or(inLanguage[p], p))
+		}
+	}
+	return list
 }

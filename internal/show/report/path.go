@@ -251,7 +251,8 @@ func (a *author) strip(p *critical.Path, least int64) string {
 
 // step describes a step for a tooltip.
 func (s speaker) step(x *critical.NamedStep) string {
-	out := s.say("%s %s, %s from %s", x.Name, x.Kind, words.Time(x.ToNS-x.FromNS), words.Time(x.FromNS))
+	out := s.say("%s %s, %s from %s", s.stepPart(x.Name), s.named(stepNames, x.Kind),
+		words.Time(x.ToNS-x.FromNS), words.Time(x.FromNS))
 	if x.CF != "" {
 		out += s.say("\n%s on worker %d.%d", x.CF, x.Node, x.Worker)
 	}
@@ -280,7 +281,8 @@ func (a *author) pathSteps(p *critical.Path) {
 	g := a.table("The path by part of a factor", "part", "#time", "#share|of the run", "#steps")
 	for _, x := range p.Parts {
 		f, part, _ := strings.Cut(x.Name, ".")
-		g.row(x.Name+a.inWords(f, part, ": ", ""), words.Time(x.NS), shareOf(x.NS, a.Critical.WallNS), x.Count)
+		g.row(a.stepPart(x.Name)+a.inWords(f, part, ": ", ""), words.Time(x.NS),
+			shareOf(x.NS, a.Critical.WallNS), x.Count)
 	}
 	g = a.table("Transitions of the path from CF to CF", "transition", "#times", "#time",
 		"#ready before|for how long the CFs were ready before their worker was free")
@@ -293,7 +295,8 @@ func (a *author) pathSteps(p *critical.Path) {
 		if s.CF != "" {
 			worker = fmt.Sprintf("%d.%d", s.Node, s.Worker)
 		}
-		g.row(words.Time(s.FromNS), words.Time(s.ToNS-s.FromNS), s.Name+" "+s.Kind, s.CF, s.DF, worker)
+		g.row(words.Time(s.FromNS), words.Time(s.ToNS-s.FromNS),
+			a.stepPart(s.Name)+" "+a.named(stepNames, s.Kind), s.CF, s.DF, worker)
 	}
 }
 

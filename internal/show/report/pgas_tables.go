@@ -192,8 +192,8 @@ func (p *pgas) collectiveTable() {
 	}
 	g := p.table("Collectives and barriers", heads...)
 	for _, c := range p.Collectives {
-		row := []any{p.callPath(c.Call), c.Kind, c.Count, words.Size(c.Bytes), words.Time(c.NS),
-			words.Time(c.EntryNS), words.Time(c.ExitNS)}
+		row := []any{p.callPath(c.Call), p.named(collectiveNames, c.Kind), c.Count, words.Size(c.Bytes),
+			words.Time(c.NS), words.Time(c.EntryNS), words.Time(c.ExitNS)}
 		if modes {
 			row = append(row, syncWords(c.Sync), nil, c.AfterBarrier)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // CFStory is the life of a CF. Times are nanoseconds since the start of the run, sizes bytes.
@@ -263,7 +264,7 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 			if name == model.HeldName {
 				continue // told by the debugger's own events
 			}
-			w.say(x.At+m.Start, r.Node, 0, 0, stoodFor, name, w.duration(x.NS))
+			w.say(x.At+m.Start, r.Node, 0, 0, stoodFor, words.Waited(name), w.duration(x.NS))
 		}
 	}
 }

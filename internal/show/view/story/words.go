@@ -32,7 +32,7 @@ var (
 		"перед ним рабочий поток %d узла %d потерял %s: %s"}
 	started = phrase{"started on worker %d of node %d and had not ended when the trace ends",
 		"начат рабочим потоком %d узла %d и к концу трассы не закончен"}
-	stoodFor     = phrase{"waited for %s for %s", "ждал %s: %s"}
+	stoodFor     = phrase{"waited for %s for %s", "ждал %[2]s: %[1]s"}
 	makes        = phrase{"made %s", "вычислил %s"}
 	makesFor     = phrase{"made %s, used by %s", "вычислил %s, используют: %s"}
 	creates      = phrase{"created %s", "создал %s"}
