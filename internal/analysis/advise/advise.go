@@ -20,15 +20,16 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
 )
 
-// Input is what is known of a run. SLOU is needed; everything else may be nil: rules that need it are silent
-// or work with less.
+// Input is what is known of a run. Model and SLOU are needed; everything else may be nil: rules that need it
+// are silent or work with less. Of several processes, each gives its model, and rank 0 the rest.
 type Input struct {
-	SLOU      *slou.Result
 	Model     *model.Model
-	Facts     *Facts // those of the model, where the caller has them and not all of the model
+	SLOU      *slou.Result
 	Critical  *critical.Result
 	Lifecycle *lifecycle.Result
 	Memory    *counters.Memory // bytes held
@@ -72,33 +73,36 @@ type advisor struct {
 	Input
 	res     *slou.Result
 	workers int64
-	facts   *Facts  // nil without a model
-	replay  *replay // nil without a model, or without U, L or O
+	facts   *facts
+	replay  *replay // nil without U, L or O
 	list    []Advice
 }
 
 // Advise gives the reasons why a run was slow: first those that keep it from ending, then the largest gain.
 // There are none when nearly all time was useful or nothing stands out. Gains overlap: do not add them up.
-func Advise(in Input) []Advice {
-	a := &advisor{Input: in, res: in.SLOU, facts: in.Facts}
+// All members of g call it, each with its model from model.BuildShare. Rank 0 gets the advice, the others nil.
+func Advise(in Input, g procs.Group) ([]Advice, error) {
+	f, err := gather(in.Model, in.needs(), g)
+	if err != nil || g.Rank() != 0 {
+		return nil, err
+	}
+	return in.advice(f), nil
+}
+
+func (in Input) advice(f *facts) []Advice {
+	a := &advisor{Input: in, res: in.SLOU, facts: f, replay: f.replay}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
 	}
-	if a.facts == nil && in.Model != nil {
-		a.facts = factsOf(in)
-	}
-	if in.Model != nil && slou.OnlyRegions(in.Model) {
-		if a.facts != nil {
+	if slou.OnlyRegions(f.m) {
+		if f.need.Regions {
 			a.pgas()
 		}
 		return a.finished()
 	}
 	a.stuckLocators()
 	a.neverFreed()
-	if a.facts != nil {
-		a.replay = a.facts.replay
-	}
-	if slow(a.res) && (a.facts == nil || !a.facts.stuck()) { // else it matters more that it ends than when
+	if slow(a.res) && f.m.Info.Ended != trace.EndedStuck { // else it matters more that it ends than when
 		a.oneNode()
 		a.distribution()
 		a.order()

@@ -10,11 +10,12 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Facts are what advice takes from a model, beside the results of the other analyses. Each process finds
+// facts are what advice takes from a model, beside the results of the other analyses. Each process finds
 // those of its nodes, and rank 0 joins them. Most are executions, what each waited for, and the ways of DFs:
 // some hundred bytes for each execution of the run.
-type Facts struct {
+type facts struct {
 	found
+	need   needed
 	m      *model.Model // names, code fragments, statements, workers, and what else every model of the run has
 	replay *replay      // nil where nothing is to be worked out again
 	least  int64        // bytes, see memory.go; 0 where it does not matter
@@ -59,42 +60,30 @@ const gatherGC = 25
 // needed says what is worked out only where it matters.
 type needed struct{ Replay, Memory, Regions bool }
 
-func (f *Facts) stuck() bool { return f.m.Info.Ended == trace.EndedStuck }
-
-func factsOf(in Input) *Facts {
-	f, err := Gather(in.Model, in, procs.Alone())
-	if err != nil {
-		panic(err) // nobody else can make it fail
+func (in Input) needs() needed {
+	if in.SLOU == nil {
+		return needed{} // it is not rank 0
 	}
-	return f
+	if slou.OnlyRegions(in.Model) {
+		return needed{Regions: slow(in.SLOU) && in.Pattern != nil}
+	}
+	f := &in.SLOU.Factors
+	return needed{Replay: slow(in.SLOU) && in.Model.Info.Ended != trace.EndedStuck && f.U != nil && f.L != nil &&
+		f.O != nil,
+		Memory: in.Lifecycle != nil && in.Lifecycle.HeldToEnd != nil &&
+			in.Lifecycle.HeldToEnd.Bytes >= muchMemory}
 }
 
-// Gather finds the facts of a run. All members of g call it, each with its model from model.BuildShare. Rank
-// 0 gives the input of the advice, without facts and model, and gets the facts; the others get nil.
-func Gather(m *model.Model, in Input, g procs.Group) (*Facts, error) {
-	var need needed
-	regions := slou.OnlyRegions(m)
-	if in.SLOU != nil {
-		f := &in.SLOU.Factors
-		need = needed{Regions: regions && slow(in.SLOU) && in.Pattern != nil,
-			Replay: !regions && slow(in.SLOU) && m.Info.Ended != trace.EndedStuck && f.U != nil && f.L != nil &&
-				f.O != nil,
-			Memory: in.Lifecycle != nil && in.Lifecycle.HeldToEnd != nil &&
-				in.Lifecycle.HeldToEnd.Bytes >= muchMemory}
+// gather finds the facts of a run; what is needed, rank 0 says. It gets the facts; the others get nil.
+func gather(m *model.Model, need needed, g procs.Group) (_ *facts, err error) {
+	f := &facts{m: m}
+	if f.need, err = procs.FromMember(g, 0, need); err != nil || slou.OnlyRegions(m) && !f.need.Regions {
+		return f, err
 	}
-	need, err := procs.FromMember(g, 0, need)
-	if err != nil || regions && !need.Regions {
-		return nil, err
-	}
-	return gather(m, g, need)
-}
-
-func gather(m *model.Model, g procs.Group, need needed) (_ *Facts, err error) {
-	f := &Facts{m: m}
-	if need.Regions {
+	if f.need.Regions {
 		f.Awaited, err = awaitedIn(m, g)
 	} else {
-		err = f.find(m, g, need)
+		err = f.find(m, g)
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +102,7 @@ func gather(m *model.Model, g procs.Group, need needed) (_ *Facts, err error) {
 		return nil, err
 	}
 	f.least = peakOf(f.Needed)
-	if need.Replay {
+	if f.need.Replay {
 		f.replay = newReplay(m, parts)
 	}
 	f.Part, f.Needed = nil, nil
@@ -121,17 +110,17 @@ func gather(m *model.Model, g procs.Group, need needed) (_ *Facts, err error) {
 }
 
 // find finds the facts of a run of CFs.
-func (f *Facts) find(m *model.Model, g procs.Group, need needed) (err error) {
+func (f *facts) find(m *model.Model, g procs.Group) (err error) {
 	f.Nodes, f.Moved, f.AtHome = map[int]siteTime{}, map[string]movedCF{}, map[useAt]bool{}
 	f.Shortest = shortest(m)
 	f.findNodes(m)
 	f.findMoves(m)
-	if need.Replay {
+	if f.need.Replay {
 		if f.Part, err = newPart(m, g); err == nil {
 			err = f.findAtHome(m, g)
 		}
 	}
-	if err == nil && need.Memory {
+	if err == nil && f.need.Memory {
 		err = f.findMemory(m, g)
 	}
 	return err

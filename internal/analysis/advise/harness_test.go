@@ -180,7 +180,7 @@ func analyse(t testing.TB, text string) *analysed {
 		t.Fatal(err)
 	}
 	a.in.Memory = held.Memory
-	a.list = advise.Advise(a.in)
+	a.list = advise.Alone(a.in)
 	return a
 }
 

@@ -41,7 +41,7 @@ func TestLanguages(t *testing.T) {
 		var b strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			in := all[name]
-			for _, a := range advise.Advise(in) {
+			for _, a := range advise.Alone(in) {
 				a = a.In(words.LangOf(lang))
 				fmt.Fprintf(&b, "`%s`: `%s`\n%s. %s.\n%s\n%s\n\n", name, a.ID, a.Title, a.Gain, a.Text, a.Bound)
 			}

@@ -54,7 +54,7 @@ func TestPGASCompiled(t *testing.T) {
 			}
 			a := adviceOn(in, c.id)
 			if a == nil {
-				t.Fatalf("no such advice: %+v", advise.Advise(in))
+				t.Fatalf("no such advice: %+v", advise.Alone(in))
 			}
 			for _, w := range c.words {
 				if !strings.Contains(a.Text, w) {

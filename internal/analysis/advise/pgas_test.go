@@ -366,7 +366,7 @@ func analysePGAS(t testing.TB, text string) advise.Input {
 }
 
 func adviceOn(in advise.Input, id string) *advise.Advice {
-	for _, a := range advise.Advise(in) {
+	for _, a := range advise.Alone(in) {
 		if a.ID == id {
 			return &a
 		}
@@ -382,7 +382,7 @@ func TestPGASRules(t *testing.T) {
 			in := analysePGAS(t, r.text())
 			a := adviceOn(in, c.id)
 			if a == nil {
-				t.Fatalf("it does not speak; of the run: %+v", advise.Advise(in))
+				t.Fatalf("it does not speak; of the run: %+v", advise.Alone(in))
 			}
 			for _, w := range c.words {
 				if !strings.Contains(a.Text, w) {
@@ -405,7 +405,7 @@ func TestPGASRules(t *testing.T) {
 					}
 				}
 			}
-			for _, a := range advise.Advise(advise.Input{SLOU: in.SLOU, Model: in.Model, Pattern: in.Pattern}) {
+			for _, a := range advise.Alone(advise.Input{SLOU: in.SLOU, Model: in.Model, Pattern: in.Pattern}) {
 				a = a.In(words.Russian)
 				onlyRussian(t, a.Title+a.Text+a.Gain+a.Bound)
 			}
@@ -430,7 +430,7 @@ func TestPGASNames(t *testing.T) {
 	r = newPGASRun(2)
 	r.work(1000)
 	r.meet(atBarrier, "barrier", "", 1, 0)
-	if list := advise.Advise(analysePGAS(t, r.text())); len(list) > 0 {
+	if list := advise.Alone(analysePGAS(t, r.text())); len(list) > 0 {
 		t.Errorf("%+v", list)
 	}
 }
@@ -488,7 +488,7 @@ func TestPGASStartUp(t *testing.T) {
 			r.meet(atBarrier, "barrier", "", 1, 0)
 		})
 		var order []string
-		for _, a := range advise.Advise(analysePGAS(t, r.text())) {
+		for _, a := range advise.Alone(analysePGAS(t, r.text())) {
 			order = append(order, a.ID)
 		}
 		want := []string{"late-thread", "start-up"}
@@ -529,7 +529,7 @@ func TestPGASTwoPhases(t *testing.T) {
 // TestSharePGAS finds with several processes what one finds.
 func TestSharePGAS(t *testing.T) {
 	analyse := func(ctx context.Context, m *model.Model, g procs.Group) (*[]advise.Advice, error) {
-		in := advise.Input{}
+		in := advise.Input{Model: m}
 		var err error
 		if in.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, g); err != nil {
 			return nil, err
@@ -537,12 +537,10 @@ func TestSharePGAS(t *testing.T) {
 		if in.SLOU, err = slou.Compute(ctx, m, slou.Options{Patterns: in.Pattern}, g); err != nil {
 			return nil, err
 		}
-		in.Facts, err = advise.Gather(m, in, g)
+		list, err := advise.Advise(in, g)
 		if err != nil || g.Rank() > 0 {
 			return nil, err
 		}
-		in.Model = m
-		list := advise.Advise(in)
 		return &list, nil
 	}
 	given := 0

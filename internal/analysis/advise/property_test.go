@@ -39,10 +39,7 @@ func TestAnyRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := advise.Input{SLOU: res}
-		if rapid.Bool().Draw(t, "model") {
-			in.Model = m
-		}
+		in := advise.Input{Model: m, SLOU: res}
 		if rapid.Bool().Draw(t, "critical") {
 			if in.Critical, err = critical.Compute(ctx, m, critical.Options{}, procs.Alone()); err != nil {
 				t.Fatal(err)
@@ -53,7 +50,7 @@ func TestAnyRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		list := advise.Advise(in)
+		list := advise.Alone(in)
 		for i, a := range list {
 			b := a.In(words.Russian)
 			onlyRussian(t, b.Title+"\n"+b.Text+"\n"+b.Gain+"\n"+b.Bound)
@@ -96,7 +93,7 @@ func BenchmarkAdvise(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, a := range advise.Advise(in) {
+		for _, a := range advise.Alone(in) {
 			if os.Getenv("WHYSLOW_SHOW") != "" {
 				b.Logf("%s %d %d: %s\n%s", a.ID, a.GainNS, a.GainWallNS, a.Text, a.Bound)
 			}

@@ -31,7 +31,7 @@ func together(t sloutest.TB, dir string, processes int) string {
 	s, err := sloutest.Share(dir, processes, model.Options{},
 		func(m *model.Model, g procs.Group) (*shown, error) {
 			ctx := context.Background()
-			in := Input{}
+			in := Input{Model: m}
 			var err error
 			if in.SLOU, err = slou.Compute(ctx, m, slou.Options{}, g); err != nil {
 				return nil, err
@@ -49,21 +49,20 @@ func together(t sloutest.TB, dir string, processes int) string {
 			if held != nil {
 				in.Memory = held.Memory
 			}
-			f, err := Gather(m, in, g)
+			list, err := Advise(in, g)
 			if err != nil {
 				return nil, err
 			}
-			all, err := gather(m, g, needed{Replay: true, Memory: true})
+			all, err := gather(m, needed{Replay: true, Memory: true}, g)
 			if err != nil || all == nil {
 				return nil, err
 			}
-			in.Facts = f
 			all.replay.Transfers = append([]transfer{}, all.replay.Transfers...)
 			for i := range all.replay.Transfers {
 				all.replay.Transfers[i].Message = 0 // tells messages apart, no more
 			}
 			return &shown{all.replay.executions, all.Nodes, all.Moved, all.Moves, all.Shortest, int64(len(all.AtHome)),
-				all.least, Advise(in)}, nil
+				all.least, list}, nil
 		})
 	if err != nil {
 		t.Fatal(processes, "processes:", err)

@@ -51,7 +51,7 @@ func (a *advisor) busiest(system bool) (most int64) {
 
 // mostly names the code fragment with most useful time on a node: ", mostly of `f` (p.fa:7)".
 func (a *advisor) mostly(node int) (text words.Text, code string) {
-	if a.facts == nil || a.facts.Nodes[node].NS == 0 {
+	if a.facts.Nodes[node].NS == 0 {
 		return text, ""
 	}
 	site := a.facts.Nodes[node].Site
@@ -112,10 +112,7 @@ func (a *advisor) distribution() {
 			a.named(c.Consumer))
 	}
 	stealing, stolen := words.Say(", or use work stealing: mark calls `stealable`",
-		", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), int64(0)
-	if a.facts != nil {
-		stolen = a.facts.Stolen
-	}
+		", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), a.facts.Stolen
 	if stolen > 0 {
 		stealing = words.Say(": idle nodes stole %s, too few or too late",
 			": того, что перехватили простаивающие узлы (%s), было слишком мало, или оно пришло слишком поздно",
@@ -151,8 +148,7 @@ func (a *advisor) order() {
 	c := a.top(queued, func(c *slou.Cause) [4]string { return [4]string{c.Producer} })
 	evidence := map[string]any{"producer": c.Producer, "df": c.DF, "consumer": c.Consumer,
 		"queued_ns": c.QueuedNS, "waited_ns": c.NS}
-	if a.facts == nil || a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil ||
-		a.res.Factors.U == nil {
+	if a.Critical == nil || a.Critical.Work == nil || a.Critical.Path == nil || a.res.Factors.U == nil {
 		if c.Producer == "" {
 			return
 		}
@@ -235,7 +231,7 @@ func (a *advisor) parallelism() {
 	if s == nil || a.res.Factors.U == nil || a.res.WallNS == 0 || a.workers < 2 || a.had("one-node") != nil {
 		return // of one-node it is the same time
 	}
-	if a.facts != nil && a.res.Factors.L == nil {
+	if a.res.Factors.L == nil {
 		return // what the CFs that were waited for waited for may have been messages
 	}
 	nowhere := s.Parts["nowhere"]

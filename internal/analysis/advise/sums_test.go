@@ -106,7 +106,7 @@ func sumsCases() map[string]sumsCase {
 func TestSums(t *testing.T) {
 	for name, c := range sumsCases() {
 		t.Run(name, func(t *testing.T) {
-			list := advise.Advise(advise.Input{SLOU: c.res})
+			list := advise.Alone(advise.Input{SLOU: c.res})
 			if c.id == "" {
 				if len(list) > 0 {
 					t.Fatalf("advice where there is nothing to say: %v", list[0].Text)

@@ -63,8 +63,7 @@ const (
 
 // neverFreed: DFs that nobody needs any more fill the memory.
 func (a *advisor) neverFreed() {
-	if a.facts == nil || a.Memory == nil || a.Lifecycle == nil || a.Lifecycle.HeldToEnd == nil ||
-		a.Lifecycle.HeldToEnd.Bytes < muchMemory {
+	if !a.facts.need.Memory || a.Memory == nil {
 		return
 	}
 	peak, least := a.Memory.Total.Bytes, a.facts.least

@@ -174,16 +174,13 @@ func (c *computation) advise(g procs.Group) (err error) {
 	if g.Rank() == 0 && c.SLOU == nil {
 		return errNoFactors
 	}
-	in := advise.Input{SLOU: c.SLOU, Critical: c.Critical, Lifecycle: c.Lifecycle, Pattern: c.Pattern}
+	in := advise.Input{Model: c.model, SLOU: c.SLOU, Critical: c.Critical, Lifecycle: c.Lifecycle,
+		Pattern: c.Pattern}
 	if c.Series != nil {
 		in.Memory = c.Series.Memory
 	}
-	if in.Facts, err = advise.Gather(c.model, in, g); err != nil || g.Rank() != 0 {
-		return err
-	}
-	in.Model = c.model
-	c.Advice = advise.Advise(in)
-	return nil
+	c.Advice, err = advise.Advise(in, g)
+	return err
 }
 
 // Compute does all analyses of a run, several at once. Of a group of processes each calls it with the same
