@@ -41,7 +41,7 @@ var formats = []format{
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
 	*model.Model) error {
 	return func(ctx context.Context, w io.Writer, m *model.Model) error {
-		r, err := pattern.Compute(ctx, m, pattern.Options{}, procs.Alone())
+		r, err := pattern.Compute(ctx, m, procs.Alone())
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func TestPGASCompiled(t *testing.T) {
 			if in.Model, err = model.Build(ctx, r, model.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			if in.Pattern, err = pattern.Compute(ctx, in.Model, pattern.Options{}, procs.Alone()); err != nil {
+			if in.Pattern, err = pattern.Compute(ctx, in.Model, procs.Alone()); err != nil {
 				t.Fatal(err)
 			}
 			if in.SLOU, err = slou.Compute(ctx, in.Model, slou.Options{Patterns: in.Pattern},

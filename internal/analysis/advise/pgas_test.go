@@ -354,8 +354,7 @@ func analysePGAS(t testing.TB, text string) advise.Input {
 	t.Helper()
 	in := advise.Input{Model: sloutest.Build(t, text)}
 	var err error
-	if in.Pattern, err = pattern.Compute(context.Background(), in.Model, pattern.Options{},
-		procs.Alone()); err != nil {
+	if in.Pattern, err = pattern.Compute(context.Background(), in.Model, procs.Alone()); err != nil {
 		t.Fatal(err)
 	}
 	if in.SLOU, err = slou.Compute(context.Background(), in.Model, slou.Options{Patterns: in.Pattern},
@@ -531,7 +530,7 @@ func TestSharePGAS(t *testing.T) {
 	analyse := func(ctx context.Context, m *model.Model, g procs.Group) (*[]advise.Advice, error) {
 		in := advise.Input{Model: m}
 		var err error
-		if in.Pattern, err = pattern.Compute(ctx, m, pattern.Options{}, g); err != nil {
+		if in.Pattern, err = pattern.Compute(ctx, m, g); err != nil {
 			return nil, err
 		}
 		if in.SLOU, err = slou.Compute(ctx, m, slou.Options{Patterns: in.Pattern}, g); err != nil {

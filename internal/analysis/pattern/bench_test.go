@@ -100,7 +100,7 @@ func BenchmarkSearch(b *testing.B) {
 		r.Close()
 		b.Run(fmt.Sprintf("search/threads=%d", threads), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Compute(context.Background(), m, Options{}, procs.Alone()); err != nil {
+				if _, err := Compute(context.Background(), m, procs.Alone()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,14 +11,11 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Options of Compute. There are none: it always looks for every pattern.
-type Options struct{}
-
 // Compute searches a run. All members of g call it, each with its model from model.BuildShare; procs.Alone
 // has the whole model. The result is nil where threads entered no regions. Member 0 gets the whole result,
 // but Pieces of its own workers only; the others get their Pieces, Calls and Regions. It fails when ctx ends
 // or a member is gone, and then at all members.
-func Compute(ctx context.Context, m *model.Model, _ Options, g procs.Group) (*Result, error) {
+func Compute(ctx context.Context, m *model.Model, g procs.Group) (*Result, error) {
 	if m.Regions == nil {
 		return nil, procs.Agree(g, ctx.Err())
 	}

@@ -47,7 +47,7 @@ func buildDir(t testing.TB, dir string) *model.Model {
 
 func compute(t testing.TB, m *model.Model) *Result {
 	t.Helper()
-	r, err := Compute(context.Background(), m, Options{}, procs.Alone())
+	r, err := Compute(context.Background(), m, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

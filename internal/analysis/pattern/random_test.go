@@ -469,3 +469,13 @@ type fataler struct {
 func (f fataler) Fatalf(format string, args ...any) {
 	f.T.Fatalf("%s\n%s", fmt.Sprintf(format, args...), f.text)
 }
+
+// Value gives the severity of a metric at a call path, of one thread.
+func (r *Result) Value(metric, call, thread int) int64 {
+	for _, row := range r.Metrics[metric].Rows {
+		if row.Call == call {
+			return row.Values[thread]
+		}
+	}
+	return 0
+}

@@ -223,13 +223,3 @@ func (r *Result) Path(call int) string {
 	}
 	return s
 }
-
-// Value gives the severity of a metric at a call path, of one thread.
-func (r *Result) Value(metric, call, thread int) int64 {
-	for _, row := range r.Metrics[metric].Rows {
-		if row.Call == call {
-			return row.Values[thread]
-		}
-	}
-	return 0
-}

@@ -19,7 +19,7 @@ import (
 
 // shared is a search by several processes; the first gets everybody's pieces.
 func shared(ctx context.Context, m *model.Model, g procs.Group) (*Result, error) {
-	r, err := Compute(ctx, m, Options{}, g)
+	r, err := Compute(ctx, m, g)
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -150,6 +150,6 @@ func TestShareInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, "0 Region.onEntered 1\n1 Sync.onCollective barrier size=1\n2 Region.onExited 1\n", dir)
 	sharetest.Interrupted(t, dir, func(ctx context.Context, m *model.Model, g procs.Group) (*Result, error) {
-		return Compute(ctx, m, Options{}, g)
+		return Compute(ctx, m, g)
 	})
 }

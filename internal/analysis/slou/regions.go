@@ -70,7 +70,7 @@ func (c *computation) search(ctx context.Context) error {
 	found := c.opt.Patterns
 	if found == nil {
 		var err error
-		if found, err = pattern.Compute(ctx, c.m, pattern.Options{}, c.group); err != nil || found == nil {
+		if found, err = pattern.Compute(ctx, c.m, c.group); err != nil || found == nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func TestRegionsRandom(t *testing.T) {
 // TestRegionsCauses looks at what is told beside the factors: functions, and who waited where.
 func TestRegionsCauses(t *testing.T) {
 	m := sloutest.Build(t, sloutest.Golden(t, "regions/threads"))
-	found, err := pattern.Compute(context.Background(), m, pattern.Options{}, procs.Alone())
+	found, err := pattern.Compute(context.Background(), m, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}

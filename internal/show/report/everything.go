@@ -126,7 +126,7 @@ type analysis struct {
 // analyses are all there are. Several processes do them one after the other, in this order.
 var analyses = []analysis{
 	{analysisPatterns, nil, false, func(c *computation, g procs.Group) (err error) {
-		c.Pattern, err = pattern.Compute(c.ctx, c.model, pattern.Options{}, g)
+		c.Pattern, err = pattern.Compute(c.ctx, c.model, g)
 		return err
 	}},
 	{analysisSLOU, []string{analysisPatterns}, false, func(c *computation, g procs.Group) (err error) {

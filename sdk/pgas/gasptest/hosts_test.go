@@ -86,20 +86,20 @@ func TestWrongClocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := pattern.Compute(context.Background(), m, pattern.Options{}, procs.Alone())
+		found, err := pattern.Compute(context.Background(), m, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}
 		wrong = nil
 		_, seen := upctest.Of(truth, "wait-at-barrier", threads)
-		for i, metric := range found.Metrics {
+		for _, metric := range found.Metrics {
 			if metric.ID != "wait-at-barrier" {
 				continue
 			}
 			for thread := range threads {
 				var got time.Duration
-				for call := range found.Calls {
-					got += time.Duration(found.Value(i, call, thread))
+				for _, row := range metric.Rows {
+					got += time.Duration(row.Values[thread])
 				}
 				if (got - seen[thread]).Abs() > allowed {
 					wrong = append(wrong, fmt.Sprintf("thread %d waited %v, by the program %v", thread, got, seen[thread]))

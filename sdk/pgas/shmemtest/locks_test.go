@@ -26,7 +26,7 @@ func lockNames(t *testing.T, r *trace.Reader) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := pattern.Compute(context.Background(), m, pattern.Options{}, procs.Alone())
+	result, err := pattern.Compute(context.Background(), m, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
 	}
