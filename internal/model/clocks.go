@@ -142,20 +142,26 @@ func Chosen(list []ClockSync) []ClockSync {
 	return out
 }
 
-// syncs are the comparisons of each node's clock that count, by time; those of a node whose offsets are all 0
-// are left out.
-func (b *builder) syncs() [][]ClockSync {
+// compared are all comparisons of each node's clock, by time.
+func (b *builder) compared() [][]ClockSync {
 	all := make([][]ClockSync, len(b.m.Nodes))
 	for _, s := range b.streams {
 		all[s.Node] = append(all[s.Node], s.Syncs...)
 	}
+	for _, list := range all {
+		slices.SortStableFunc(list, func(x, y ClockSync) int { return cmp.Compare(x.Time, y.Time) })
+	}
+	return all
+}
+
+// syncs are the comparisons of each node's clock that count, by time; those of a node whose offsets are all 0
+// are left out.
+func (b *builder) syncs() [][]ClockSync {
+	all := b.compared()
 	for n, list := range all {
 		if !slices.ContainsFunc(list, func(y ClockSync) bool { return y.Offset != 0 }) {
 			all[n] = nil
-			continue
-		}
-		slices.SortStableFunc(list, func(x, y ClockSync) int { return cmp.Compare(x.Time, y.Time) })
-		if !b.every {
+		} else if !b.every {
 			all[n] = Chosen(list)
 		}
 	}
@@ -285,8 +291,10 @@ var clockKinds = []trace.Kind{trace.KindEntered, trace.KindExited, trace.KindCol
 	trace.KindCFReceived}
 
 // ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node
-// for Common, and how well they agree. It reads the whole trace, and fails only when ctx ends.
-func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, error) {
+// for Common, how well they agree, and all comparisons that were recorded. It reads the whole trace, and fails
+// only when ctx ends.
+func ReadClocks(ctx context.Context, r *trace.Reader) (corrections [][]ClockSync, agreement Clocks,
+	compared [][]ClockSync, err error) {
 	b := newBuilder(r.Run(), r.Nodes())
 	tables := make([]nodeTables, len(b.m.Nodes))
 	for _, n := range r.Nodes() {
@@ -297,8 +305,8 @@ func ReadClocks(ctx context.Context, r *trace.Reader) ([][]ClockSync, Clocks, er
 		skip[k] = !slices.Contains(clockKinds, trace.Kind(k))
 	}
 	if err := b.readStreams(ctx, r, 2, tables, nil, &skip, func() {}); err != nil {
-		return nil, Clocks{}, err
+		return nil, Clocks{}, nil, err
 	}
-	err := b.findClocks(procs.Alone())
-	return b.m.clocks, b.m.Clocks, err
+	err = b.findClocks(procs.Alone())
+	return b.m.clocks, b.m.Clocks, b.compared(), err
 }

@@ -9,6 +9,17 @@ func (m *Model) NextAtomic(w *Worker, e int) int {
 	return e
 }
 
+// EndedBefore gives the last execution of an atomic CF on a worker before execution e that has an end; -1 if
+// there is none.
+func (m *Model) EndedBefore(w *Worker, e int) int {
+	for e--; e >= w.First; e-- {
+		if m.ExecEnd[e] != None && m.Atomic(m.ExecCF[e]) {
+			return e
+		}
+	}
+	return -1
+}
+
 // EndOf gives the end of an execution; one that did not end lasts as long as the run.
 func (m *Model) EndOf(e int) int64 {
 	if m.ExecEnd[e] == None {

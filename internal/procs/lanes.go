@@ -51,3 +51,27 @@ func Each(ctx context.Context, limit, n int, do func(lane, i int) error) error {
 	}
 	return err
 }
+
+// Merge joins lists that are in an order, by several goroutines.
+func Merge[T any](lists [][]T, before func(a, b T) bool) []T {
+	switch len(lists) {
+	case 0:
+		return nil
+	case 1:
+		return lists[0]
+	}
+	var x, y []T
+	var wg Goroutines
+	wg.Go(func() { x = Merge(lists[:len(lists)/2], before) })
+	y = Merge(lists[len(lists)/2:], before)
+	wg.Wait()
+	out := make([]T, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if before(y[0], x[0]) {
+			x, y = y, x
+		}
+		out = append(out, x[0])
+		x = x[1:]
+	}
+	return append(append(out, x...), y...)
+}

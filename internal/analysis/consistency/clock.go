@@ -1,13 +1,9 @@
 package consistency
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // Clock is what is known of the clock of a node of one of several processes, compared with node 0's.
@@ -36,7 +32,6 @@ type Order struct {
 // readClocks finds the corrections of the clocks and collects the comparisons, before anything else is read.
 // Where all nodes share a process there is nothing to correct.
 func (c *checker) readClocks(ctx context.Context) error {
-	c.clocks = map[int][]model.ClockSync{}
 	info := c.r.Run()
 	processes := map[int]bool{}
 	for _, node := range c.r.Nodes() {
@@ -49,40 +44,22 @@ func (c *checker) readClocks(ctx context.Context) error {
 	if len(processes) < 2 {
 		return nil
 	}
-	corrections, agreement, err := model.ReadClocks(ctx, c.r)
-	if err != nil {
-		return err
-	}
-	c.corrections, c.agreement = corrections, &agreement
-	var mu sync.Mutex
-	return c.r.EachStream(1, func(cur *trace.Cursor) error {
-		var list []model.ClockSync
-		var b trace.Batch
-		for cur.Next(&b) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for i, k := range b.Kind {
-				if k == trace.KindClockSync {
-					a := b.Args(i)
-					list = append(list, model.ClockSync{Time: b.Time[i], Offset: int64(a[0]), Error: int64(a[1])})
-				}
-			}
-		}
-		if len(list) > 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			list = append(c.clocks[cur.Node], list...)
-			slices.SortFunc(list, func(a, b model.ClockSync) int { return cmp.Compare(a.Time, b.Time) })
-			c.clocks[cur.Node] = list
-		}
+	corrections, agreement, clocks, err := model.ReadClocks(ctx, c.r)
+	c.corrections, c.agreement, c.clocks = corrections, &agreement, clocks
+	return err
+}
+
+// compared are the comparisons of a node's clock; none where all nodes share a process.
+func (c *checker) compared(node int) []model.ClockSync {
+	if node >= len(c.clocks) {
 		return nil
-	})
+	}
+	return c.clocks[node]
 }
 
 // clockError is the largest error of a comparison of a node's clock.
 func (c *checker) clockError(node int) (worst int64) {
-	for _, k := range c.clocks[node] {
+	for _, k := range c.compared(node) {
 		worst = max(worst, k.Error)
 	}
 	return worst
@@ -110,7 +87,7 @@ func (c *checker) clockFacts() (list []Clock, order *Order) {
 		if node < len(g.Nodes) {
 			f.Repair = g.Nodes[node]
 		}
-		if list := c.clocks[node]; len(list) > 0 {
+		if list := c.compared(node); len(list) > 0 {
 			first, last := list[0], list[len(list)-1]
 			f.Compared, f.Used, f.ErrorNS = len(list), len(model.Chosen(list)), c.clockError(node)
 			f.OffsetNS, f.LastNS = first.Offset, last.Offset

@@ -189,10 +189,10 @@ func Check(ctx context.Context, r *trace.Reader) (*Report, error) {
 
 // checker is a check in the making.
 type checker struct {
-	r      *trace.Reader
-	found  found
-	clocks map[int][]model.ClockSync // comparisons by node, in order of time
+	r     *trace.Reader
+	found found
 	// Where there are several processes:
+	clocks      [][]model.ClockSync // comparisons by node, in order of time
 	corrections [][]model.ClockSync // by node
 	agreement   *model.Clocks
 	count       [trace.FirstUserKind]int

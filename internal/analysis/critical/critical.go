@@ -71,7 +71,7 @@ func compute(ctx context.Context, res *Result, opt Options, p *peers) error {
 	}
 	g.budget = cmp.Or(opt.budget, triesOf)
 	w := newWalker(m, g)
-	last, err := w.lastOf(p, lastEnded(m, g))
+	last, err := w.lastOf(p, lastEnded(m))
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	if err := p.introduce(g.useful, g.until); err != nil {
 		return nil, err
 	}
-	g.order = merge(lists, func(a, b uint32) bool { return before(m, int(a), int(b)) })
+	g.order = procs.Merge(lists, func(a, b uint32) bool { return before(m, int(a), int(b)) })
 	if p.Size() > 1 {
 		g.hops = make([]pathHop, n)
 	}
@@ -134,30 +134,6 @@ func inOrder(m *model.Model, w *model.Worker) []uint32 {
 	}
 	slices.SortFunc(list, func(a, b uint32) int { return order(m, int(a), int(b)) })
 	return list
-}
-
-// merge joins lists that are in an order.
-func merge(lists [][]uint32, before func(a, b uint32) bool) []uint32 {
-	switch len(lists) {
-	case 0:
-		return nil
-	case 1:
-		return lists[0]
-	}
-	var x, y []uint32
-	var wg procs.Goroutines
-	wg.Go(func() { x = merge(lists[:len(lists)/2], before) })
-	y = merge(lists[len(lists)/2:], before)
-	wg.Wait()
-	out := make([]uint32, 0, len(x)+len(y))
-	for len(x) > 0 && len(y) > 0 {
-		if before(y[0], x[0]) {
-			x, y = y, x
-		}
-		out = append(out, x[0])
-		x = x[1:]
-	}
-	return append(append(out, x...), y...)
 }
 
 // stretch finds the edges of the executions from first to end. They are collected in lists that are used

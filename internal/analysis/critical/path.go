@@ -89,17 +89,11 @@ type walker struct {
 }
 
 // lastEnded gives the own execution of an atomic CF that ended last; -1 if none did.
-func lastEnded(m *model.Model, g *graph) int {
+func lastEnded(m *model.Model) int {
 	last := -1
 	for _, w := range m.OwnWorkers() {
-		for e := w.End - 1; e >= w.First; e-- {
-			if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) || g.useful[e] < 0 {
-				continue
-			}
-			if last < 0 || m.EndOf(e) > m.EndOf(last) {
-				last = e
-			}
-			break
+		if e := m.EndedBefore(w, w.End); e >= 0 && (last < 0 || m.EndOf(e) > m.EndOf(last)) {
+			last = e
 		}
 	}
 	return last

@@ -107,7 +107,7 @@ func (g *graph) gather(p *peers) (*wholeGraph, error) {
 	if err := procs.Collect(p, own, take); err != nil {
 		return nil, err
 	}
-	w.order = merge(lists, func(a, b uint32) bool {
+	w.order = procs.Merge(lists, func(a, b uint32) bool {
 		return cmp.Or(w.keys[a].compare(&w.keys[b]), cmp.Compare(a, b)) < 0
 	})
 	w.keys = nil

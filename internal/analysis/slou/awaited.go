@@ -117,20 +117,12 @@ type chainEnd struct {
 // worker.
 func lastEnded(m *model.Model) *chainEnd {
 	b := &chainEnd{last: -1, end: model.None, earliest: math.MaxInt64}
-	for id, w := range m.AllWorkers() {
-		if !m.Own(id.Node) {
-			continue
-		}
+	for _, w := range m.OwnWorkers() {
 		workerEnd := m.Start
-		for e := w.End - 1; e >= w.First; e-- {
-			if m.ExecEnd[e] == model.None || !m.Atomic(m.ExecCF[e]) {
-				continue
-			}
-			workerEnd = m.ExecEnd[e]
-			if workerEnd > b.end {
+		if e := m.EndedBefore(w, w.End); e >= 0 {
+			if workerEnd = m.ExecEnd[e]; workerEnd > b.end {
 				b.last, b.end = e, workerEnd
 			}
-			break
 		}
 		b.earliest = min(b.earliest, workerEnd)
 	}
@@ -179,10 +171,8 @@ func previous(m *model.Model, e int) (int, int64) {
 	if w == nil {
 		return -1, model.None
 	}
-	for p := e - 1; p >= w.First; p-- {
-		if m.Atomic(m.ExecCF[p]) && m.ExecEnd[p] != model.None {
-			return p, m.ExecEnd[p]
-		}
+	if p := m.EndedBefore(w, e); p >= 0 {
+		return p, m.ExecEnd[p]
 	}
 	return -1, model.None
 }

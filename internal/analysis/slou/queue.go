@@ -138,26 +138,16 @@ type toggle struct {
 	on   bool
 }
 
-// toggles gives the starts and ends of the intervals of the nodes from first to last, in order of time.
-func toggles(nodes [][]model.Interval, first, last int) []toggle {
-	if first == last {
-		out := make([]toggle, 0, 2*len(nodes[first]))
-		for _, v := range nodes[first] {
-			out = append(out, toggle{v.From, int32(first), true}, toggle{v.To, int32(first), false})
+// toggles gives the starts and ends of the intervals of all nodes in order of time.
+func toggles(nodes [][]model.Interval) []toggle {
+	lists := make([][]toggle, len(nodes))
+	for n, list := range nodes {
+		lists[n] = make([]toggle, 0, 2*len(list))
+		for _, v := range list {
+			lists[n] = append(lists[n], toggle{v.From, int32(n), true}, toggle{v.To, int32(n), false})
 		}
-		return out
 	}
-	middle := (first + last) / 2
-	x, y := toggles(nodes, first, middle), toggles(nodes, middle+1, last)
-	out := make([]toggle, 0, len(x)+len(y))
-	for len(x) > 0 && len(y) > 0 {
-		if y[0].t < x[0].t {
-			x, y = y, x
-		}
-		out = append(out, x[0])
-		x = x[1:]
-	}
-	return append(append(out, x...), y...)
+	return procs.Merge(lists, func(x, y toggle) bool { return x.t < y.t })
 }
 
 // newQueue sweeps over the united intervals of all nodes.
@@ -179,7 +169,7 @@ func newQueue(nodes [][]model.Interval) *queue {
 		}
 		return append(list, model.Interval{From: from, To: to})
 	}
-	for _, g := range toggles(nodes, 0, len(nodes)-1) {
+	for _, g := range toggles(nodes) {
 		if g.t > last && count > 0 {
 			q.any = add(q.any, last, g.t)
 			if count == 1 {
