@@ -7,9 +7,9 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 )
 
-// eventQuery reads the parameters of a question about events.
-func (q *question) eventQuery() eventlist.Query {
-	e := eventlist.Query{
+// events gives the list of events, and what a question asks of it.
+func (q *question) events() (list *eventlist.List, e eventlist.Query, err error) {
+	e = eventlist.Query{
 		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, eventlist.MaxLimit, 100)),
 		Nodes: q.numbers("nodes", 1<<16-1), Link: q.text("link", 64), Code: int(q.number("code", 0, 1<<30, 0)),
 		CF: q.text("cf", 64), DF: q.text("df", 64), Text: q.text("text", 500), Lang: q.lang(),
@@ -18,19 +18,18 @@ func (q *question) eventQuery() eventlist.Query {
 	if kinds := q.text("kinds", 4000); kinds != "" {
 		e.Kinds = strings.Split(kinds, ",")
 	}
-	return e
+	if q.err != nil {
+		return nil, e, q.err
+	}
+	s, err := q.snapshot()
+	if err == nil {
+		list, err = s.Events()
+	}
+	return list, e, err
 }
 
 func askEvents(q *question) (any, error) {
-	e := q.eventQuery()
-	if q.err != nil {
-		return nil, q.err
-	}
-	s, err := q.snapshot()
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.Events()
+	list, e, err := q.events()
 	if err != nil {
 		return nil, err
 	}
@@ -40,15 +39,7 @@ func askEvents(q *question) (any, error) {
 // eventsCSV writes the list as a table of any length.
 func (s *Server) eventsCSV(w http.ResponseWriter, r *http.Request) {
 	s.long(w, r, func(q *question, w *longAnswer) error {
-		e := q.eventQuery()
-		if q.err != nil {
-			return q.err
-		}
-		snap, err := q.snapshot()
-		if err != nil {
-			return err
-		}
-		list, err := snap.Events()
+		list, e, err := q.events()
 		if err != nil {
 			return err
 		}

@@ -23,9 +23,8 @@ import (
 // anything is answered as an error; later the connection is cut, so that nobody mistakes a part for the
 // whole.
 func (s *Server) long(w http.ResponseWriter, r *http.Request, write func(q *question, w *longAnswer) error) {
-	run := s.cfg.Runs.Get(r.PathValue("id"))
+	run := s.runOf(w, r)
 	if run == nil {
-		fail(w, http.StatusNotFound, "no such run is shown")
 		return
 	}
 	q := &question{params: newParams(r), ctx: r.Context(), run: run}

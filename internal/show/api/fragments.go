@@ -10,12 +10,12 @@ import (
 )
 
 // code is the number of the code fragment in the path.
-func (q *question) code() (int, error) {
+func (q *question) code() int {
 	n, err := strconv.ParseUint(q.key, 10, 31)
 	if err != nil {
-		return 0, query.Bad("%.40q is no number of a code fragment", q.key)
+		q.err = query.Bad("%.40q is no number of a code fragment", q.key)
 	}
-	return int(n), nil
+	return int(n)
 }
 
 func fragmentRows(_ *question, x *fragments.Index, from, to int64) (any, error) {
@@ -23,20 +23,12 @@ func fragmentRows(_ *question, x *fragments.Index, from, to int64) (any, error) 
 }
 
 func fragmentDetail(q *question, x *fragments.Index, from, to int64) (any, error) {
-	code, err := q.code()
-	if err != nil {
-		return nil, err
-	}
-	return x.Detail(fragments.DetailQuery{Code: code, From: from, To: to,
+	return x.Detail(fragments.DetailQuery{Code: q.code(), From: from, To: to,
 		Bins: int(q.number("bins", 1, fragments.MaxBins, 40)), Node: int(q.number("node", 0, 1<<16-1, -1))})
 }
 
 func fragmentCFs(q *question, x *fragments.Index, from, to int64) (any, error) {
-	code, err := q.code()
-	if err != nil {
-		return nil, err
-	}
-	return x.CFs(fragments.CFQuery{Code: code, From: from, To: to, Sort: q.text("sort", 20),
+	return x.CFs(fragments.CFQuery{Code: q.code(), From: from, To: to, Sort: q.text("sort", 20),
 		Offset: int(q.number("offset", 0, 1<<40, 0)), Limit: int(q.number("limit", 1, 10_000, 100))})
 }
 
@@ -49,10 +41,6 @@ func nodeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { retur
 func codeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { return g.Codes(from, to) }
 
 func aroundGraph(q *question, g *graph.Graph, _, _ int64) (any, error) {
-	ask := graph.AroundQuery{CF: q.text("cf", 64), DF: q.text("df", 64), T: q.moment("t"),
-		Depth: int(q.number("depth", 1, graph.MaxDepth, 1)), Limit: int(q.number("limit", 1, graph.MaxLimit, 300))}
-	if q.err != nil {
-		return nil, q.err
-	}
-	return g.Around(ask)
+	return g.Around(graph.AroundQuery{CF: q.text("cf", 64), DF: q.text("df", 64), T: q.moment("t"),
+		Depth: int(q.number("depth", 1, graph.MaxDepth, 1)), Limit: int(q.number("limit", 1, graph.MaxLimit, 300))})
 }

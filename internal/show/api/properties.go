@@ -67,10 +67,6 @@ func askMatrix(q *question) (any, error) {
 
 // memory needs a snapshot even while the run is live: who holds what is not followed event by event.
 func memory(q *question, set counters.Set, from, to int64) (any, error) {
-	ask := counters.MemoryQuery{From: from, To: to, T: q.moment("t"),
-		Points: int(q.number("points", 1, 20_000, 200))}
-	if q.err != nil {
-		return nil, q.err
-	}
-	return set.Memory(q.ctx, ask)
+	return set.Memory(q.ctx, counters.MemoryQuery{From: from, To: to, T: q.moment("t"),
+		Points: int(q.number("points", 1, 20_000, 200))})
 }

@@ -126,12 +126,20 @@ type raw struct {
 	data       []byte
 }
 
+// runOf is the run that a question is about; where there is none it is answered, and nil.
+func (s *Server) runOf(w http.ResponseWriter, r *http.Request) *live.Run {
+	run := s.cfg.Runs.Get(r.PathValue("id"))
+	if run == nil {
+		fail(w, http.StatusNotFound, "no such run is shown")
+	}
+	return run
+}
+
 // ask makes a handler from a function that answers a question.
 func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		run := s.cfg.Runs.Get(r.PathValue("id"))
+		run := s.runOf(w, r)
 		if run == nil {
-			fail(w, http.StatusNotFound, "no such run is shown")
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), answerTime)

@@ -221,9 +221,8 @@ func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
 
 // updates sends how far a run is whenever that changes.
 func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
-	run := s.cfg.Runs.Get(r.PathValue("id"))
+	run := s.runOf(w, r)
 	if run == nil {
-		fail(w, http.StatusNotFound, "no such run is shown")
 		return
 	}
 	stream(w, r, run.Watch, func() (any, <-chan struct{}) {

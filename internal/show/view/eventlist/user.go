@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -31,11 +32,7 @@ func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int
 		return err
 	}
 	defer leave()
-	any := false
-	for _, n := range l.r.Nodes() {
-		any = any || len(l.r.Defs(n).UserKinds()) > 0
-	}
-	if !any {
+	if !slices.ContainsFunc(l.r.Nodes(), func(n int) bool { return len(l.r.Defs(n).UserKinds()) > 0 }) {
 		return nil
 	}
 	if err := l.ready(ctx); err != nil {

@@ -2,7 +2,6 @@ package eventlist
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"slices"
 	"sort"
@@ -63,6 +62,13 @@ func (r *timeOrder) before(t int64) int {
 	return sort.Search(len(r.times), func(i int) bool { return r.times[i] >= t })
 }
 
+func allBefore(runs []timeOrder, t int64) (n int) {
+	for i := range runs {
+		n += runs[i].before(t)
+	}
+	return n
+}
+
 func newRun(d *decoded, p *blockEvents) timeOrder {
 	if p.bits == nil && d.order == nil {
 		return timeOrder{d: d, times: d.time}
@@ -114,12 +120,9 @@ func (v *view) rank(ctx context.Context, t int64) (int, error) {
 	if t == minTime {
 		return 0, nil
 	}
-	n, parts := v.around(t, t-1)
+	before, parts := v.around(t, t-1)
 	runs, err := v.runs(ctx, parts)
-	for i := range runs {
-		n += runs[i].before(t)
-	}
-	return n, err
+	return before + allBefore(runs, t), err
 }
 
 // find returns the time of row k, 0 <= k < total, and how many rows of that time come before it.
@@ -135,13 +138,7 @@ func (v *view) find(ctx context.Context, k int) (t int64, skip int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	rank := func(t int64) int {
-		n := before
-		for i := range runs {
-			n += runs[i].before(t)
-		}
-		return n
-	}
+	rank := func(t int64) int { return before + allBefore(runs, t) }
 	for a < b { // the last time with at most k events before it
 		wide := uint64(b) - uint64(a)
 		mid := a + int64(wide/2+wide%2)
@@ -163,22 +160,25 @@ type source struct {
 
 func (s *source) time() int64 { return s.times[s.next] }
 
-// merge returns the events of several runs in order.
+func (s *source) compare(o *source) int {
+	return cmp.Or(cmp.Compare(s.time(), o.time()), cmp.Compare(s.stream, o.stream),
+		cmp.Compare(s.ordinal, o.ordinal))
+}
+
+// merge returns the events of several runs in order: the run with the next one is first.
 type merge []*source
 
-func (m merge) Len() int { return len(m) }
-func (m merge) Less(i, j int) bool {
-	a, b := m[i], m[j]
-	return cmp.Or(cmp.Compare(a.time(), b.time()), cmp.Compare(a.stream, b.stream),
-		cmp.Compare(a.ordinal, b.ordinal)) < 0
+func (m *merge) add(s *source) {
+	i, _ := slices.BinarySearchFunc(*m, s, (*source).compare)
+	*m = slices.Insert(*m, i, s)
 }
-func (m merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *merge) Push(x any)   { *m = append(*m, x.(*source)) }
-func (m *merge) Pop() any {
-	last := len(*m) - 1
-	s := (*m)[last]
-	*m = (*m)[:last]
-	return s
+
+// again puts the first run where it belongs once its next event is another one.
+func (m merge) again() {
+	s := m[0]
+	i, _ := slices.BinarySearchFunc(m[1:], s, (*source).compare)
+	copy(m, m[1:i+1])
+	m[i] = s
 }
 
 // atOnce is how many blocks a walk reads ahead at most.
@@ -209,7 +209,7 @@ func (v *view) walk(ctx context.Context, t int64, want int, f func(d *decoded, i
 			b := &v.l.blocks[v.parts[p].block]
 			s := &source{timeOrder: runs[i], stream: b.stream, ordinal: b.ordinal}
 			if s.next = s.before(t); s.next < len(s.times) {
-				heap.Push(&m, s)
+				m.add(s)
 			}
 		}
 		return nil
@@ -231,12 +231,12 @@ func (v *view) walk(ctx context.Context, t int64, want int, f func(d *decoded, i
 			return err
 		}
 		if s.next++; s.next == len(s.times) {
-			heap.Pop(&m)
+			m = slices.Delete(m, 0, 1)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		} else {
-			heap.Fix(&m, 0)
+			m.again()
 		}
 	}
 }

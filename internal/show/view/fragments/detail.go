@@ -120,7 +120,6 @@ func (x *Index) cfs(executions []uint32) []uint32 {
 type keyed struct {
 	key int64
 	e   uint32
-	at  int // place in the order of starts
 }
 
 // longest returns the n CFs with most time; of equal ones, those that started first.
@@ -269,35 +268,28 @@ func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 func (x *Index) sort(cfs []uint32, by string) {
 	m := x.m
 	name, back := strings.CutPrefix(by, "-")
-	if name == "label" {
-		slices.SortStableFunc(cfs, func(a, b uint32) int {
-			if back {
-				a, b = b, a
-			}
-			ca, cb := m.ExecCF[a], m.ExecCF[b]
-			return cmp.Or(cmp.Compare(m.Sites[m.SiteOf[ca]].Label, m.Sites[m.SiteOf[cb]].Label),
-				slices.Compare(m.Label(ca), m.Label(cb)))
-		})
-		return
-	}
 	list := make([]keyed, len(cfs))
 	for i, e := range cfs {
-		k := keyed{e: e, at: i}
+		list[i].e = e
 		switch name {
 		case "start":
-			k.key = m.ExecStart[e]
+			list[i].key = m.ExecStart[e]
 		case "total":
-			k.key = x.Time(m.ExecCF[e])
+			list[i].key = x.Time(m.ExecCF[e])
 		case "wait":
-			k.key = x.lost[m.ExecCF[e]]
+			list[i].key = x.lost[m.ExecCF[e]]
 		}
-		if back {
-			k.key = -k.key
-		}
-		list[i] = k
 	}
-	slices.SortFunc(list, func(a, b keyed) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at))
+	slices.SortStableFunc(list, func(a, b keyed) int {
+		if back {
+			a, b = b, a
+		}
+		if name != "label" {
+			return cmp.Compare(a.key, b.key)
+		}
+		ca, cb := m.ExecCF[a.e], m.ExecCF[b.e]
+		return cmp.Or(cmp.Compare(m.Sites[m.SiteOf[ca]].Label, m.Sites[m.SiteOf[cb]].Label),
+			slices.Compare(m.Label(ca), m.Label(cb)))
 	})
 	for i, k := range list {
 		cfs[i] = k.e

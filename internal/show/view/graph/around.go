@@ -89,10 +89,9 @@ func (g *Graph) Around(q AroundQuery) (*CodeGraph, error) {
 	}
 	list, more := g.walk(start, q.Depth, q.Limit)
 	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}, More: more}
-	places := g.places(list, t)
 	for _, v := range list {
 		if v.df != 0 {
-			out.Nodes = append(out.Nodes, g.dfNode(v.df, t, places[v.df]))
+			out.Nodes = append(out.Nodes, g.dfNode(v.df, t))
 		} else {
 			out.Nodes = append(out.Nodes, g.cfNode(v.cf, t))
 		}
@@ -162,51 +161,32 @@ func (g *Graph) cfNode(cf model.CF, t int64) GraphNode {
 	return n
 }
 
-// copies are the nodes that hold a DF.
-type copies struct {
-	now    map[int]int // by node, those with any
-	stored bool        // some node has held it
-	ended  bool        // it was destroyed
-}
-
-// places finds who holds the DFs of a list at a time.
-func (g *Graph) places(list []thing, t int64) map[model.DF]*copies {
-	out := map[model.DF]*copies{}
-	for _, v := range list {
-		if v.df == 0 {
+// holders counts the copies of a DF that nodes hold at a time, by node; gone: some node held one, or it was
+// destroyed since it was last created.
+func (g *Graph) holders(df model.DF, t int64) (now map[int]int, gone bool) {
+	now = map[int]int{}
+	last := int64(math.MinInt64) // destroyed
+	for _, i := range g.m.CopiesOf(df) {
+		p := &g.m.Copies[i]
+		if p.Time > t {
 			continue
 		}
-		c := &copies{now: map[int]int{}}
-		out[v.df] = c
-		last := int64(math.MinInt64) // destroyed
-		for _, i := range g.m.CopiesOf(v.df) {
-			p := &g.m.Copies[i]
-			if p.Time > t {
-				continue
-			}
-			switch p.What {
-			case model.CopyStored:
-				c.now[int(p.Node)]++
-				c.stored = true
-			case model.CopyDropped:
-				c.now[int(p.Node)]--
-			default:
-				last = max(last, p.Time)
-			}
-		}
-		if made, ok := g.m.Creation(v.df, t); ok && last >= g.m.MadeTime[made] {
-			c.ended = true // unless it was created again since
-		}
-		for n, count := range c.now {
-			if count <= 0 {
-				delete(c.now, n)
-			}
+		switch p.What {
+		case model.CopyStored:
+			now[int(p.Node)]++
+			gone = true
+		case model.CopyDropped:
+			now[int(p.Node)]--
+		default:
+			last = max(last, p.Time)
 		}
 	}
-	return out
+	maps.DeleteFunc(now, func(_, count int) bool { return count <= 0 })
+	made, ok := g.m.Creation(df, t)
+	return now, gone || ok && last >= g.m.MadeTime[made]
 }
 
-func (g *Graph) dfNode(df model.DF, t int64, c *copies) GraphNode {
+func (g *Graph) dfNode(df model.DF, t int64) GraphNode {
 	m := g.m
 	n := GraphNode{ID: g.id(thing{df: df}), Kind: kindDF, Title: m.DFString(df), Key: g.key(thing{df: df}),
 		Node: -1, State: Absent, Bytes: g.size(df, t)}
@@ -220,15 +200,15 @@ func (g *Graph) dfNode(df model.DF, t int64, c *copies) GraphNode {
 	} else if at, ok := m.FirstSeen(df); ok && at <= t {
 		n.State = Made
 	}
-	switch {
-	case len(c.now) > 0:
+	switch now, gone := g.holders(df, t); {
+	case len(now) > 0:
 		n.State, n.Node = Held, -1
-		if len(c.now) == 1 {
-			for where := range c.now {
+		if len(now) == 1 {
+			for where := range now {
 				n.Node = where
 			}
 		}
-	case c.stored || c.ended:
+	case gone:
 		n.State, n.Node = Gone, -1
 	}
 	return n

@@ -24,13 +24,14 @@ type Graph struct {
 	t *timeline.Timeline
 	x *fragments.Index
 
-	heldOnce sync.Once
-	held     []heldChange // changes in what nodes hold
+	held func() []heldChange // changes in what nodes hold
 }
 
 // New makes the graphs of a run from its fragments.
 func New(x *fragments.Index) *Graph {
-	return &Graph{m: x.Timeline().Model(), t: x.Timeline(), x: x}
+	g := &Graph{m: x.Timeline().Model(), t: x.Timeline(), x: x}
+	g.held = sync.OnceValue(g.findHeld)
+	return g
 }
 
 // NodeGraph is the nodes and links of a run in an interval.
@@ -168,11 +169,19 @@ const (
 // maxCodes is how many nodes the collapsed graph has at most.
 const maxCodes = 500
 
-// vertex is a node of the collapsed graph: a code fragment, or with dfs a DF name, by number.
+// vertex is a node of the collapsed graph: a code fragment or a DF name, by number.
 type vertex struct {
-	dfs bool
-	n   uint32
+	sort sort
+	n    uint32
 }
+
+type sort uint8
+
+const (
+	ofCode sort = iota
+	ofDFs
+	sorts
+)
 
 type arc struct {
 	from, to vertex
@@ -189,7 +198,8 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &counts{make([]*amount, len(m.Codes)), make([]*amount, len(m.Names)), map[arc]*amount{}}
+	c := &counts{[sorts][]*amount{make([]*amount, len(m.Codes)), make([]*amount, len(m.Names))},
+		map[arc]*amount{}}
 	for e, cf := range m.ExecCF {
 		if !s.Has(m.ExecStart[e]) {
 			continue
@@ -199,7 +209,7 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 		v.count++
 		v.ns += g.x.TimeOf(e)
 		for _, df := range m.Inputs(e) {
-			c.arc(arc{vertex{true, m.DFName[df]}, code, edgeIn}, g.size(df, m.ExecStart[e]))
+			c.arc(arc{vertex{ofDFs, m.DFName[df]}, code, edgeIn}, g.size(df, m.ExecStart[e]))
 		}
 	}
 	for df := 1; df < m.DFs(); df++ {
@@ -208,7 +218,7 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 			if !s.Has(m.MadeTime[i]) {
 				continue
 			}
-			name := vertex{true, m.DFName[df]}
+			name := vertex{ofDFs, m.DFName[df]}
 			c.vertex(name).add(m.MadeSize[i])
 			if by := m.MadeBy[i]; by != 0 {
 				c.arc(arc{vertex{n: uint32(m.CodeOf(by))}, name, edgeOut}, m.MadeSize[i])
@@ -226,16 +236,11 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 
 // counts are the amounts of the collapsed graph.
 type counts struct {
-	codes, names []*amount // nil: not in the graph
-	arcs         map[arc]*amount
+	vertices [sorts][]*amount // nil: not in the graph
+	arcs     map[arc]*amount
 }
 
-func (c *counts) of(v vertex) **amount {
-	if v.dfs {
-		return &c.names[v.n]
-	}
-	return &c.codes[v.n]
-}
+func (c *counts) of(v vertex) **amount { return &c.vertices[v.sort][v.n] }
 
 func (c *counts) vertex(v vertex) *amount {
 	a := c.of(v)
@@ -275,17 +280,14 @@ func (g *Graph) size(df model.DF, t int64) int64 {
 
 // keyOf names a node of the collapsed graph: the number of a code fragment, the name of DFs.
 func (g *Graph) keyOf(v vertex) string {
-	if v.dfs {
+	if v.sort == ofDFs {
 		return g.m.Names[v.n]
 	}
 	return strconv.Itoa(int(v.n))
 }
 
 func (g *Graph) idOf(v vertex) string {
-	if v.dfs {
-		return kindDFs + g.keyOf(v)
-	}
-	return kindCode + g.keyOf(v)
+	return [sorts]string{kindCode, kindDFs}[v.sort] + g.keyOf(v)
 }
 
 // collapsed orders the graph: code fragments, then DFs, by number; edges by their ends.
@@ -293,10 +295,10 @@ func (g *Graph) collapsed(c *counts) *CodeGraph {
 	m := g.m
 	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}}
 	var list []vertex
-	for k, amounts := range [][]*amount{c.codes, c.names} {
+	for k, amounts := range c.vertices {
 		for n, a := range amounts {
 			if a != nil {
-				list = append(list, vertex{k == 1, uint32(n)})
+				list = append(list, vertex{sort(k), uint32(n)})
 			}
 		}
 	}
@@ -312,7 +314,7 @@ func (g *Graph) collapsed(c *counts) *CodeGraph {
 	for _, v := range list {
 		a := *c.of(v)
 		n := GraphNode{ID: g.idOf(v), Key: g.keyOf(v), Count: a.count, NS: a.ns, Bytes: a.bytes, Node: -1}
-		if v.dfs {
+		if v.sort == ofDFs {
 			n.Kind, n.Title = kindDFs, m.Names[v.n]
 		} else {
 			n.Kind, n.Title, n.Code = kindCode, m.Codes[v.n].Name, int(v.n)
@@ -331,11 +333,5 @@ func (g *Graph) collapsed(c *counts) *CodeGraph {
 }
 
 func compareVertices(a, b vertex) int {
-	if a.dfs != b.dfs {
-		if b.dfs {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a.n, b.n)
+	return cmp.Or(cmp.Compare(a.sort, b.sort), cmp.Compare(a.n, b.n))
 }

@@ -15,10 +15,9 @@ type heldChange struct {
 
 // bytes gives the mean of the bytes that each node holds in a stretch of time.
 func (g *Graph) bytes(s fragments.Interval) []float64 {
-	g.heldOnce.Do(g.findHeld)
 	out := make([]float64, len(g.m.Nodes))
-	for i := range g.held {
-		if h := &g.held[i]; h.t < s.To || h.t <= s.From {
+	for _, h := range g.held() {
+		if h.t < s.To || h.t <= s.From {
 			share := 1.0
 			if s.To > s.From {
 				share = float64(s.To-max(h.t, s.From)) / float64(s.To-s.From)
@@ -33,14 +32,15 @@ func (g *Graph) bytes(s fragments.Interval) []float64 {
 }
 
 // findHeld lists what changes the bytes held.
-func (g *Graph) findHeld() {
+func (g *Graph) findHeld() (held []heldChange) {
 	for h := range g.m.Holdings() {
 		if h.From == model.None || h.Bytes == 0 {
 			continue
 		}
-		g.held = append(g.held, heldChange{h.From, h.Bytes, int32(h.Node)})
+		held = append(held, heldChange{h.From, h.Bytes, int32(h.Node)})
 		if h.To != model.None {
-			g.held = append(g.held, heldChange{h.To, -h.Bytes, int32(h.Node)})
+			held = append(held, heldChange{h.To, -h.Bytes, int32(h.Node)})
 		}
 	}
+	return held
 }

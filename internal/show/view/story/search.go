@@ -116,18 +116,12 @@ type hits struct {
 // hit is a CF, DF or code fragment by its number in the model. One with more indices than those asked for is
 // long, and comes after the others.
 type hit struct {
-	long bool
+	long int // 0, 1
 	n    uint32
 }
 
 func (g *hits) compare(a, b hit) int {
-	if a.long != b.long {
-		if b.long {
-			return -1
-		}
-		return 1
-	}
-	return g.order(a.n, b.n)
+	return cmp.Or(cmp.Compare(a.long, b.long), g.order(a.n, b.n))
 }
 
 // take counts one whose indices begin with those wanted, and lists it if it is among the first.
@@ -141,7 +135,7 @@ func take[T int32 | int64](g *hits, n uint32, has []T, wanted []int64) {
 		}
 	}
 	g.count++
-	h := hit{len(wanted) > 0 && len(has) > len(wanted), n}
+	h := hit{min(len(has)-len(wanted), len(wanted), 1), n}
 	if len(g.first) == g.limit && g.compare(h, g.first[g.limit-1]) > 0 {
 		return
 	}

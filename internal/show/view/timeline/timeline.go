@@ -52,11 +52,9 @@ type Timeline struct {
 
 	classes []uint16 // of columns by code; lane.class has indices into it
 
-	lookOnce sync.Once
-	look     slou.Lookup
-
-	makersOnce sync.Once
-	makers     *lifecycle.Makers
+	look func() slou.Lookup // answers questions about inputs, as for the division
+	// Makers says which waiting CFs would produce what others wait for. It is computed on first use.
+	Makers func() *lifecycle.Makers
 
 	pathLock sync.Mutex
 	path     *critical.Result
@@ -72,7 +70,9 @@ const (
 
 // Build cuts the time of all workers. It fails when ctx ends.
 func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) {
-	t := &Timeline{m: m, extra: slou.ExtraCores(m)}
+	t := &Timeline{m: m, extra: slou.ExtraCores(m),
+		look:   sync.OnceValue(func() slou.Lookup { return slou.NewLookup(m, false) }),
+		Makers: sync.OnceValue(func() *lifecycle.Makers { return lifecycle.FindMakers(m) })}
 	null := t.nameRows()
 	for n := range m.Nodes {
 		t.first = append(t.first, len(t.lanes))
@@ -146,18 +146,6 @@ func (t *Timeline) LaneOf(execution int) int {
 		return -1
 	}
 	return t.first[id.Node] + id.Worker
-}
-
-// Makers says which waiting CFs would produce what others wait for. It is computed on first use.
-func (t *Timeline) Makers() *lifecycle.Makers {
-	t.makersOnce.Do(func() { t.makers = lifecycle.FindMakers(t.m) })
-	return t.makers
-}
-
-// facts answers questions about inputs, as for the division.
-func (t *Timeline) facts() slou.Lookup {
-	t.lookOnce.Do(func() { t.look = slou.NewLookup(t.m, false) })
-	return t.look
 }
 
 // at converts a time to one since the start of the run.

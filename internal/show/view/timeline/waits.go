@@ -73,7 +73,7 @@ func (t *Timeline) wait(e int, df model.DF) Arrow {
 		a.ToNode = t.lanes[a.ToLane].id.Node
 	}
 	a.T0 = a.T1
-	if s := t.facts().Made(df, start); s.Known {
+	if s := t.look().Made(df, start); s.Known {
 		a.T0 = t.at(s.End)
 	}
 	if i, ok := m.Creation(df, start); ok {
