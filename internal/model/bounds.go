@@ -211,10 +211,8 @@ func (b *builder) findProcesses() {
 		m.process(i).Host, m.process(i).Cores = p.Host, p.Cores
 	}
 	for p, r := range readings {
-		if r.from != None && r.to != None && r.last > r.first {
-			m.process(p).CPU = r.last - r.first
-		} else {
-			m.process(p)
+		if p := m.process(p); r.from != None && r.to != None && r.last > r.first {
+			p.CPU = r.last - r.first
 		}
 	}
 }

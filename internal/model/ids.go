@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -140,12 +139,7 @@ func (d *ids) find(id uint64) uint32 {
 // inOrder calls f for all numbers below end in the order of their ids: numbers differ from one reading of a
 // trace to the next. Numbers without an id come last.
 func (d *ids) inOrder(end int, f func(n int)) {
-	chunks := make([]int, len(d.back))
-	for k := range chunks {
-		chunks[k] = k
-	}
-	slices.SortStableFunc(chunks, func(a, b int) int { return cmp.Compare(d.back[a], d.back[b]) })
-	for _, k := range chunks {
+	for _, k := range ordered(len(d.back), func(a, b int) int { return cmp.Compare(d.back[a], d.back[b]) }) {
 		for n := k << chunkBits; n < min((k+1)<<chunkBits, end); n++ {
 			f(n)
 		}

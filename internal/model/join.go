@@ -81,6 +81,16 @@ func filled[T any](n int, v T) []T {
 	return s
 }
 
+// ordered gives the numbers from 0 to n-1 in an order, those that are equal as they are.
+func ordered(n int, compare func(x, y int) int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, compare)
+	return list
+}
+
 func (b *builder) joinCreations() {
 	m, n := b.m, b.cfs.size()
 	m.Created, m.Parent = filled(n, None), make([]CF, n)
@@ -194,14 +204,9 @@ func (s *stream) joinRuns(m *Model) {
 		})
 		return
 	}
-	order := make([]int, s.Runs.len())
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
+	for _, i := range ordered(s.Runs.len(), func(x, y int) int {
 		return cmp.Compare(s.Runs.at(x).Start, s.Runs.at(y).Start)
-	})
-	for _, i := range order {
+	}) {
 		e := *s.Runs.at(i)
 		e.Inputs = uint32(len(m.inputs))
 		m.inputs = append(m.inputs, s.inputsOf(i)...)
@@ -253,21 +258,8 @@ func (b *builder) joinMessages() {
 	came := make([]int, len(m.Nodes))
 	for _, s := range b.streams {
 		came[s.Node] += s.Received.len()
-		each(&s.Sent, func(e *end) {
-			if e.Number == 0 {
-				return // nothing tells where it came to
-			}
-			g := &m.DFMessages[e.Number]
-			g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.Time, int32(s.Node), e.Peer, e.Bytes, e.Request,
-				e.DF, e.CF
-		})
-		each(&s.Asked, func(e *end) {
-			if e.Number == 0 {
-				return // asked of the node itself
-			}
-			g := &m.Requests[e.Number]
-			g.Sent, g.From, g.To, g.DF, g.CF = e.Time, int32(s.Node), e.Peer, e.DF, e.CF
-		})
+		each(&s.Sent, func(e *end) { s.left(e, m.DFMessages) })
+		each(&s.Asked, func(e *end) { s.left(e, m.Requests) })
 		s.Sent, s.Asked = column[end]{}, column[end]{}
 	}
 	for n := range came {
@@ -279,26 +271,39 @@ func (b *builder) joinMessages() {
 				e.Number = uint32(len(m.DFMessages))
 				m.DFMessages = append(m.DFMessages, none)
 			}
-			g := &m.DFMessages[e.Number]
-			g.Received, g.From, g.To, g.DF = e.Time, e.Peer, int32(s.Node), e.DF
-			if g.Sent == None {
-				g.Bytes, g.Request, g.CF = e.Bytes, e.Request, e.CF
-			}
+			s.came(e, m.DFMessages)
 			r := &m.received[s.Node]
 			r.message = append(r.message, e.Number)
 			m.travelled.set(uint32(e.DF))
 		})
 		each(&s.AskedHere, func(e *end) {
-			if e.Number == 0 {
-				return
+			if e.Number != 0 {
+				s.came(e, m.Requests)
 			}
-			g := &m.Requests[e.Number]
-			g.Received, g.From, g.To, g.DF = e.Time, e.Peer, int32(s.Node), e.DF
 		})
 		s.Received, s.AskedHere = column[end]{}, column[end]{}
 	}
 	for i := range m.received {
 		m.received[i].sort(m)
+	}
+}
+
+// left notes that a message left; one without a number was asked of the node itself, or nothing tells where it
+// came to.
+func (s *stream) left(e *end, list []Message) {
+	if e.Number != 0 {
+		g := &list[e.Number]
+		g.Sent, g.From, g.To, g.Bytes, g.Request, g.DF, g.CF = e.Time, int32(s.Node), e.Peer, e.Bytes, e.Request,
+			e.DF, e.CF
+	}
+}
+
+// came notes that a message came.
+func (s *stream) came(e *end, list []Message) {
+	g := &list[e.Number]
+	g.Received, g.From, g.To, g.DF = e.Time, e.Peer, int32(s.Node), e.DF
+	if g.Sent == None {
+		g.Bytes, g.Request, g.CF = e.Bytes, e.Request, e.CF
 	}
 }
 

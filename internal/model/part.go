@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -76,17 +77,5 @@ func (p *stretch) enter(s *stream, c *trace.Cursor) {
 	span := p.spans[key]
 	s.First, s.Last = span.From, span.To
 	by := p.offsets[s.Node]
-	c.Within(trace.Span{From: minus(p.in.From, by.To), To: minus(p.in.To, by.From)})
-}
-
-// minus is t - d, at most as far out as times go.
-func minus(t, d int64) int64 {
-	r := t - d
-	switch {
-	case d > 0 && r > t:
-		return trace.Always.From
-	case d < 0 && r < t:
-		return trace.Always.To
-	}
-	return r
+	c.Within(trace.Span{From: query.Shift(p.in.From, -by.To), To: query.Shift(p.in.To, -by.From)})
 }

@@ -159,11 +159,7 @@ func (r *Regions) senders(in *Instance, members []Member) []int {
 	case CollectiveAlloc:
 		return []int{0}
 	}
-	all := make([]int, len(members))
-	for k := range all {
-		all[k] = k
-	}
-	slices.SortStableFunc(all, func(x, y int) int {
+	all := ordered(len(members), func(x, y int) int {
 		return cmp.Compare(r.Arrived(members[y]), r.Arrived(members[x]))
 	})
 	return all[:min(len(all), latestSenders)]

@@ -245,18 +245,14 @@ func (r *Regions) addInstance(g collectiveGroup, queues [][]Member) {
 
 // orderInstances puts instances in the order in which the last member left.
 func (r *Regions) orderInstances() {
-	end := make([]int64, len(r.Instances))
-	order := make([]int32, len(r.Instances))
+	end := filled(len(r.Instances), None)
 	for i := range r.Instances {
-		end[i], order[i] = None, int32(i)
 		for _, e := range r.MembersOf(i) {
 			end[i] = max(end[i], r.left(e))
 		}
 	}
-	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(end[x], end[y]) })
-	instances := make([]Instance, len(order))
-	place := make([]int32, len(order))
-	for i, old := range order {
+	instances, place := make([]Instance, len(end)), make([]int32, len(end))
+	for i, old := range ordered(len(end), func(x, y int) int { return cmp.Compare(end[x], end[y]) }) {
 		instances[i], place[old] = r.Instances[old], int32(i)
 	}
 	r.Instances = instances

@@ -218,7 +218,7 @@ func newSharing(ctx context.Context, r *trace.Reader, opt Options, g procs.Group
 	if err := procs.Agree(g, err); err != nil {
 		return nil, err
 	}
-	if err := h.tellUndefined(defined); err != nil {
+	if err := h.tellNames(defined); err != nil {
 		return nil, err
 	}
 	h.own = slices.Clone(b.streams)

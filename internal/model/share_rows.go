@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -77,7 +76,7 @@ var toldRuns = &toldColumn[execution]{func(r *rows) *column[execution] { return 
 	func(e *execution) uint32 { return uint32(e.CF) }, (*execution).rename,
 	func(r *rows, i int) int { return min(len(r.inputsOf(i)), 1) }}
 
-var toldReceived = ofEnds(func(r *rows) *column[end] { return &r.Received }, aboutMessage, (*end).renameMessage)
+var toldReceived = ofEnds(func(r *rows) *column[end] { return &r.Received }, aboutMessage)
 
 var toldColumns = [...]told{
 	&toldColumn[creation]{func(r *rows) *column[creation] { return &r.Creations }, aboutCF,
@@ -89,10 +88,10 @@ var toldColumns = [...]told{
 	ofCF(func(r *rows) *column[holding] { return &r.Held }, func(v *holding) *CF { return &v.CF }),
 	&toldColumn[made]{func(r *rows) *column[made] { return &r.Mades }, aboutDF,
 		func(d *made) uint32 { return uint32(d.DF) }, (*made).rename, nil},
-	ofEnds(func(r *rows) *column[end] { return &r.Sent }, aboutMessage, (*end).renameMessage),
+	ofEnds(func(r *rows) *column[end] { return &r.Sent }, aboutMessage),
 	toldReceived,
-	ofEnds(func(r *rows) *column[end] { return &r.Asked }, aboutRequest, (*end).renameRequest),
-	ofEnds(func(r *rows) *column[end] { return &r.AskedHere }, aboutRequest, (*end).renameRequest),
+	ofEnds(func(r *rows) *column[end] { return &r.Asked }, aboutRequest),
+	ofEnds(func(r *rows) *column[end] { return &r.AskedHere }, aboutRequest),
 }
 
 // ofCF is a column of records that name a CF and nothing else.
@@ -101,8 +100,9 @@ func ofCF[T any](of func(*rows) *column[T], cf func(*T) *CF) *toldColumn[T] {
 		func(v *T, r *renaming) { r.cf(cf(v)) }, nil}
 }
 
-func ofEnds(of func(*rows) *column[end], about subject, rename func(*end, *renaming)) *toldColumn[end] {
-	return &toldColumn[end]{of, about, func(e *end) uint32 { return e.Number }, rename, nil}
+func ofEnds(of func(*rows) *column[end], about subject) *toldColumn[end] {
+	return &toldColumn[end]{of, about, func(e *end) uint32 { return e.Number },
+		func(e *end, r *renaming) { e.rename(r, about) }, nil}
 }
 
 // renaming copies records to other rows, where CFs, messages, requests and DFs have other numbers.
@@ -158,24 +158,19 @@ func (d *made) rename(r *renaming) {
 	r.cf(&d.By)
 }
 
-func (e *end) renameMessage(r *renaming) {
-	e.Number = r.number(r, r.h.b.messages, e.Number)
-	e.renameRest(r)
+func (e *end) rename(r *renaming, about subject) {
+	numbers := r.h.b.requests
+	if about == aboutMessage {
+		numbers = r.h.b.messages
+	}
+	e.Number = r.number(r, numbers, e.Number)
+	e.DF = r.df(e.DF)
+	e.Request = r.number(r, r.h.b.requests, e.Request)
+	r.cf(&e.CF)
 	if e.Direct && e.Number != 0 {
 		r.h.direct.set(e.Number)
 		e.Direct = false
 	}
-}
-
-func (e *end) renameRequest(r *renaming) {
-	e.Number = r.number(r, r.h.b.requests, e.Number)
-	e.renameRest(r)
-}
-
-func (e *end) renameRest(r *renaming) {
-	e.DF = r.df(e.DF)
-	e.Request = r.number(r, r.h.b.requests, e.Request)
-	r.cf(&e.CF)
 }
 
 // inputsOf gives the inputs of the i-th execution recorded.
@@ -303,11 +298,7 @@ func (s *stream) settle(h *sharing) {
 
 func (k *toldColumn[T]) settle(r *renaming) {
 	list := k.of(r.from)
-	order := make([]int, list.len())
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
+	order := ordered(list.len(), func(x, y int) int {
 		by := cmp.Compare(list.Place[x], list.Place[y])
 		if by == 0 && k.details != nil {
 			by = k.details(r.from, y) - k.details(r.from, x)

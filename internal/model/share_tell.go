@@ -14,23 +14,21 @@ import (
 type wireTables struct {
 	Codes []Code
 	Sites []Site
-	Names []string
 }
 
 // tellTables makes the names, sites and code fragments of all processes' nodes one table.
 func (h *sharing) tellTables(own []nodeTables) error {
 	m, t := h.m, h.b.tables
-	all, err := procs.AllOf(h.g, wireTables{m.Codes, m.Sites, m.Names})
+	all, err := procs.AllOf(h.g, wireTables{m.Codes, m.Sites})
 	if err != nil {
 		return err
 	}
-	m.Codes, m.Sites, m.Names = nil, nil, nil
+	m.Codes, m.Sites = nil, nil
 	clear(t.codes)
 	clear(t.sites)
-	clear(t.names)
 	for rank, w := range all {
 		var codes []int
-		var sites, names []uint32
+		var sites []uint32
 		for _, c := range w.Codes {
 			codes = append(codes, t.code(c))
 		}
@@ -38,14 +36,8 @@ func (h *sharing) tellTables(own []nodeTables) error {
 			s.Code = codes[s.Code]
 			sites = append(sites, t.site(s))
 		}
-		for _, s := range w.Names {
-			names = append(names, t.name(s))
-		}
 		if rank != h.rank {
 			continue
-		}
-		for i, n := range m.DFName {
-			m.DFName[i] = names[n]
 		}
 		for _, n := range own {
 			for i, s := range n.site {
@@ -53,21 +45,21 @@ func (h *sharing) tellTables(own []nodeTables) error {
 			}
 		}
 	}
-	return nil
+	return h.tellNames(0)
 }
 
-// tellUndefined gives one number, too, to the names that were made up since, of DFs whose definitions are
-// lost: those from defined on.
-func (h *sharing) tellUndefined(defined int) error {
+// tellNames makes the names of all processes' DFs one table, from a place on that is the same for all: there
+// are those of definitions, then those made up for DFs whose definitions are lost.
+func (h *sharing) tellNames(from int) error {
 	m, t := h.m, h.b.tables
-	all, err := procs.AllOf(h.g, m.Names[defined:])
+	all, err := procs.AllOf(h.g, m.Names[from:])
 	if err != nil {
 		return err
 	}
-	for _, s := range m.Names[defined:] {
+	for _, s := range m.Names[from:] {
 		delete(t.names, s)
 	}
-	m.Names = m.Names[:defined:defined]
+	m.Names = m.Names[:from:from]
 	for rank, list := range all {
 		var names []uint32
 		for _, s := range list {
@@ -77,8 +69,8 @@ func (h *sharing) tellUndefined(defined int) error {
 			continue
 		}
 		for i, n := range m.DFName {
-			if int(n) >= defined {
-				m.DFName[i] = names[int(n)-defined]
+			if int(n) >= from {
+				m.DFName[i] = names[int(n)-from]
 			}
 		}
 	}

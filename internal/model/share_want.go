@@ -255,10 +255,9 @@ func (t *threads) want(df DF) {
 }
 
 func (t *threads) needCF(cf CF) {
-	if cf == 0 || t.told.has(uint32(cf)) {
+	if cf == 0 || !t.told.set(uint32(cf)) {
 		return
 	}
-	t.told.set(uint32(cf))
 	id := t.b.cfs.id(uint32(cf))
 	if k := t.home(id); k != t.rank {
 		t.asks[k].CFs = append(t.asks[k].CFs, id)
