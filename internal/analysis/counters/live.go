@@ -63,7 +63,9 @@ type Live struct {
 	messages arena[liveMessage]
 	byNumber map[uint64]uint32
 	queues   map[queueKey]*samples
-	sampled  map[queueKey][]sample // of the block that is being taken in
+	sampled  map[queueKey][]sample // that wait
+	untaken  int                   // so many wait
+	taken    int                   // so many were taken in
 
 	newest    int64 // latest time seen, on the common clock
 	forgotten int64 // facts of CFs and DFs up to then may have been forgotten
@@ -176,7 +178,9 @@ func (l *Live) Add(defs *trace.Defs, b *trace.Batch) {
 			at.event(b.Time[i], k, b.Words[b.Off[i]:b.Off[i+1]])
 		}
 	}
-	l.takeSamples()
+	if l.untaken > max(fewSamples, l.taken/2) {
+		l.takeSamples()
+	}
 	if l.checkIn -= b.N; l.checkIn <= 0 {
 		l.trim()
 	}
@@ -315,6 +319,7 @@ func (l *Live) refresh() {
 		return
 	}
 	l.stale = false
+	l.takeSamples()
 	l.setClocks()
 	killed := l.killed
 	l.bounds()

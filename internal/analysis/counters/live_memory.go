@@ -51,7 +51,7 @@ func (l *Live) Bytes() int64 {
 	for _, s := range l.queues {
 		n += int64(cap(s.list)) * 24
 	}
-	return n
+	return n + int64(l.untaken)*24
 }
 
 // bytes is the memory of the things in use. Things that were put back are used again before anything grows.

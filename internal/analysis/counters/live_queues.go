@@ -49,16 +49,19 @@ func (l *Live) emitSamples(k queueKey, s *samples, i, j int, sign int64) {
 	}
 }
 
-// sample notes a sample of the block that is being taken in.
-func (l *Live) sample(k queueKey, v sample) { l.sampled[k] = append(l.sampled[k], v) }
+// sample notes a sample, to be taken in later.
+func (l *Live) sample(k queueKey, v sample) {
+	l.sampled[k] = append(l.sampled[k], v)
+	l.untaken++
+}
 
-// takeSamples takes in the samples of a block, each after those of the same time. Blocks can go back in time:
-// then what follows is put in order once for all of them.
+// fewSamples wait until they are taken in.
+const fewSamples = 1 << 12
+
+// takeSamples takes in the samples that wait, each after those of the same time. What follows the earliest is
+// put in order again, so blocks that go back in time wait until they are a part of all there is.
 func (l *Live) takeSamples() {
 	for k, list := range l.sampled {
-		if len(list) == 0 {
-			continue
-		}
 		s := l.queues[k]
 		if s == nil {
 			s = &samples{}
@@ -73,6 +76,8 @@ func (l *Live) takeSamples() {
 		slices.SortStableFunc(s.list[i:], byTime)
 		l.emitSamples(k, s, i, len(s.list), 1)
 		l.apply()
-		l.sampled[k] = list[:0]
 	}
+	clear(l.sampled)
+	l.taken += l.untaken
+	l.untaken = 0
 }

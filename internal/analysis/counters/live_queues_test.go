@@ -37,3 +37,34 @@ func TestBlocksBackInTime(t *testing.T) {
 		t.Errorf("%v in order, %v back in time", ordered, back)
 	}
 }
+
+// The same with many blocks: their cost grows with their number, not with its square.
+func TestManyBlocksBackInTime(t *testing.T) {
+	const events = 300
+	took := func(blocks int64) time.Duration {
+		b := trace.Batch{N: events, Last: events - 1, Off: []uint32{0}}
+		for i := range int64(events) {
+			b.Kind = append(b.Kind, trace.KindReadyQueue)
+			b.Time = append(b.Time, i)
+			b.Words = append(b.Words, uint64(i%7))
+			b.Off = append(b.Off, uint32(i+1))
+		}
+		best := time.Hour
+		for range 3 {
+			l := counters.NewLive(counters.LiveOptions{MaxBytes: 1 << 30})
+			begin := time.Now()
+			for stream := range blocks {
+				b.Stream = int(stream)
+				l.Add(&trace.Defs{}, &b)
+			}
+			l.Wall()
+			best = min(best, time.Since(begin))
+		}
+		return best
+	}
+	few, many := took(100), took(100*16)
+	t.Log(few, many)
+	if many > 120*few { // a square would be 256 times as much
+		t.Errorf("%v for 100 blocks, %v for 16 times as many", few, many)
+	}
+}
