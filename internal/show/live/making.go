@@ -102,14 +102,15 @@ func (r *Run) replace(s *Snapshot) {
 	r.snap = s
 }
 
-// rest gives up the snapshots if nobody asked for one for some time.
-func (r *Run) rest(after time.Duration) {
+// rest gives up the snapshots if nobody asked for one for some time, and returns whether that is so.
+func (r *Run) rest(after time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.making != nil || time.Since(r.watched) < after {
-		return
+		return false
 	}
 	r.drop()
+	return true
 }
 
 // drop gives up the snapshots, of which those in use stay valid; the caller holds mu.

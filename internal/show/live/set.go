@@ -2,7 +2,10 @@ package live
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -32,14 +35,31 @@ func NewSet() *Set {
 			case <-s.done:
 				return
 			case <-tick.C:
-				list, _ := s.List()
-				for _, r := range list {
-					r.rest(unused)
-				}
+				s.tidy(unused)
 			}
 		}
 	}()
 	return s
+}
+
+// tidy gives up the snapshots of runs that nobody has asked about for some time, and shows those no longer
+// whose folders were removed: a collector may get new runs for ever.
+func (s *Set) tidy(after time.Duration) {
+	list, _ := s.List()
+	for _, r := range list {
+		if !r.rest(after) {
+			continue
+		}
+		if _, err := os.Stat(r.dir); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		s.mu.Lock()
+		delete(s.runs, r.id)
+		close(s.changed)
+		s.changed = make(chan struct{})
+		s.mu.Unlock()
+		r.Close()
+	}
 }
 
 // Add shows one more run, or gives the one that is shown already. It fails as Open does.
