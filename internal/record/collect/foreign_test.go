@@ -60,8 +60,8 @@ func TestJumpAheadLater(t *testing.T) {
 	}
 }
 
-// TestForeignHello: somebody who knows a run opens another node of it, sends nothing, and stays. The run still
-// ends, and is what its own sender says.
+// TestForeignHello: somebody who knows a run opens another node of it, sends nothing, and stays. The run
+// still ends, and is what its own sender says.
 func TestForeignHello(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	writeTrace(t, src, []int{0}, 3000)
@@ -75,7 +75,8 @@ func TestForeignHello(t *testing.T) {
 	cfg := quick(s.addr, src)
 	cfg.Name = "x"
 	send(t, cfg)
-	if got, want := readInfo(t, s.only(t)), readInfo(t, src); got.Ended != want.Ended || got.Program != want.Program {
+	got, want := readInfo(t, s.only(t)), readInfo(t, src)
+	if got.Ended != want.Ended || got.Program != want.Program {
 		t.Errorf("%+v", got)
 	}
 }
