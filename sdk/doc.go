@@ -3,7 +3,7 @@
 // configuration: docs/cpp-sdk.md. Both are put together by gen from the parts in src.
 package sdk
 
-import _ "embed"
+import "embed"
 
 //go:generate go run ./gen
 
@@ -16,3 +16,21 @@ var Header string
 //
 //go:embed whyslow.hpp
 var HeaderCPP string
+
+// ModuleHeader is the text of whyslow_module.h, the interface of modules in shared libraries.
+//
+//go:embed whyslow_module.h
+var ModuleHeader string
+
+// ModuleHeaderCPP is the text of whyslow_module.hpp, its C++ layer.
+//
+//go:embed whyslow_module.hpp
+var ModuleHeaderCPP string
+
+// PGAS holds the sources of the collectors for PGAS programs, which stand in the folder pgas. They are
+// compiled with Header beside them as whyslow.h:
+//
+//	cc -O2 -g -fPIC -shared -pthread -o libwhyslow-gasp.so gasp.c
+//
+//go:embed pgas/*.c pgas/*.h pgas/*.upc
+var PGAS embed.FS

@@ -103,11 +103,8 @@ func Load(programDir string, flags Flags, known []prof.ModuleInfo) (*Plan, error
 	if in.Events, ofEvents, err = readFile(events, "events", ReadEvents); err != nil {
 		return nil, err
 	}
-	in.Modules, ofModules, err = readFile(modules, "modules", func(name string, text []byte) (*Modules, []Warning,
-		error) {
-		return ReadModules(name, text, known)
-	})
-	if err != nil {
+	read := func(name string, text []byte) (*Modules, []Warning, error) { return ReadModules(name, text, known) }
+	if in.Modules, ofModules, err = readFile(modules, "modules", read); err != nil {
 		return nil, err
 	}
 	plan, err := Resolve(in)

@@ -54,7 +54,8 @@ func open(name string, text []byte) (*file, *hujson.Object, error) {
 	}
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s", f.pos(v.StartOffset), what(v))
+		return nil, nil, fmt.Errorf("%s: the file must be a JSON object, { ... }, not %s", f.pos(v.StartOffset),
+			what(v))
 	}
 	return f, o, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,7 +103,6 @@ type stateStream struct {
 type stateNode struct {
 	queue    atomic.Int64
 	nextEmit atomic.Int64
-	streams  atomic.Pointer[[]*stateStream]
 }
 
 // Start connects the handlers and starts to write lines if that is wanted.
@@ -121,7 +119,7 @@ func (m *State) Start(h *prof.Host) error {
 	for n := range run.Nodes {
 		m.node(m.first + n)
 	}
-	m.streams = prof.NewPerStream(ses, m.join)
+	m.streams = prof.NewPerStream(ses, func(s *prof.Stream, st *stateStream) { st.node = m.node(s.Node()) })
 	if emit > 0 {
 		var err error
 		if m.load, err = ses.Define("StateEvents", "onLoad", trace.Field{Name: "node", Type: trace.FieldNode,
@@ -146,15 +144,6 @@ func (m *State) Start(h *prof.Host) error {
 	return nil
 }
 
-// join prepares the state of a stream that has its first event.
-func (m *State) join(s *prof.Stream, st *stateStream) {
-	st.node = m.node(s.Node())
-	m.mu.Lock()
-	list := append(slices.Clone(st.node.list()), st)
-	st.node.streams.Store(&list)
-	m.mu.Unlock()
-}
-
 // node returns a node, made if it is new.
 func (m *State) node(n int) *stateNode {
 	m.mu.Lock()
@@ -163,13 +152,6 @@ func (m *State) node(n int) *stateNode {
 		m.nodes = append(m.nodes, &stateNode{})
 	}
 	return m.nodes[n]
-}
-
-func (n *stateNode) list() []*stateStream {
-	if p := n.streams.Load(); p != nil {
-		return *p
-	}
-	return nil
 }
 
 // enter gives a CF that is new on a node its weight and state.
@@ -234,7 +216,10 @@ func (m *State) Node(node int) (s prof.NodeState) {
 	n := m.nodes[node]
 	m.mu.Unlock()
 	var weight int64
-	for _, st := range n.list() {
+	m.streams.All(func(_ *prof.Stream, st *stateStream) {
+		if st.node != n {
+			return
+		}
 		// In the order in which CFs go through them: one that moves meanwhile counts twice rather than never.
 		here, waiting, ready, running := st.cfs[cfHere].Load(), st.cfs[cfWaiting].Load(), st.cfs[cfReady].Load(),
 			st.cfs[cfRunning].Load()
@@ -250,7 +235,7 @@ func (m *State) Node(node int) (s prof.NodeState) {
 		s.Sending += st.sending.Load()
 		s.Busy += st.busy.Load()
 		weight += st.weight.Load()
-	}
+	})
 	for _, p := range []*int64{&s.CFs, &s.Waiting, &s.Ready, &s.Running, &s.DFs, &s.Bytes} {
 		*p = max(0, *p)
 	}

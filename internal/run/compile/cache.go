@@ -18,6 +18,7 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -41,8 +42,7 @@ type Cache struct {
 	Note string // what the user should know of the folder; or ""
 	cwd  string // where commands run, and what relative names are relative to
 
-	mu    sync.Mutex
-	known map[string]source
+	known sync.Map // source by path
 	begin func() time.Time
 }
 
@@ -93,7 +93,7 @@ func Open(dir, cwd string) (*Cache, error) {
 	// A file changed before the moment that begin returns has an older time, whatever the resolution of file
 	// times.
 	begin := sync.OnceValue(func() time.Time { time.Sleep(2 * clockTick); return time.Now() })
-	return &Cache{Dir: dir, Note: note, cwd: cwd, known: map[string]source{}, begin: begin}, nil
+	return &Cache{Dir: dir, Note: note, cwd: cwd, begin: begin}, nil
 }
 
 // private makes the cache folder, or finds it. Whoever can write to it can run code as this user. So a folder
@@ -211,14 +211,18 @@ func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
 		// It may be made of a mixture: good for this once, under a name that nobody else looks for.
 		name = Hash(name, tmp)
 	}
-	if err := seal(filepath.Join(dir, s.Name), filepath.Join(result, sumFile)); err != nil {
+	sum, err := sumOf(filepath.Join(dir, s.Name))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(result, sumFile), []byte(sum), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, s.Name), filepath.Join(result, s.Name))
+	}
+	if err != nil {
 		return made, err
 	}
 	made.Path = filepath.Join(c.Dir, name, s.Name)
 	made.Read = c.read(m.Sources)
-	if err := os.Rename(filepath.Join(dir, s.Name), filepath.Join(result, s.Name)); err != nil {
-		return made, err
-	}
 	// Another process may have been faster: then the folder is there and renaming fails. Or what is there is
 	// damaged, or of a version that wrote no sums.
 	if err := os.Rename(result, filepath.Dir(made.Path)); err != nil && !whole(made.Path) {
@@ -236,15 +240,6 @@ func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
 // sumFile stands beside what a step made.
 const sumFile = "sum"
 
-// seal writes the length and checksum of a file into another.
-func seal(path, sum string) error {
-	text, err := sumOf(path)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(sum, []byte(text), 0o644)
-}
-
 // whole tells whether what a step made is as it was made. Only accidents are looked for, since nobody else
 // can write to the folder; so a quick checksum does.
 func whole(path string) bool {
@@ -256,6 +251,7 @@ func whole(path string) bool {
 	return err == nil && got == string(want)
 }
 
+// sumOf is the length and checksum of a file.
 func sumOf(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -270,20 +266,21 @@ func exists(path string) bool {
 }
 
 // Folder keeps files, contents by slash-separated name, in a folder of the cache and returns its path.
-func (c *Cache) Folder(files map[string]string) (string, error) {
+func (c *Cache) Folder(files map[string]string) (dir string, err error) {
+	defer func() { err = c.explain(err) }()
 	var parts []string
 	for name, text := range files {
 		parts = append(parts, Hash(name, text))
 	}
 	slices.Sort(parts)
-	dir := filepath.Join(c.Dir, Hash(parts...))
-	if st, err := os.Stat(dir); err == nil {
-		keep(st, dir)
+	dir = filepath.Join(c.Dir, Hash(parts...))
+	if exists(dir) {
+		keep(dir)
 		return dir, nil
 	}
 	tmp, err := os.MkdirTemp(c.Dir, "tmp-")
 	if err != nil {
-		return "", noPlace(err)
+		return "", err
 	}
 	defer os.RemoveAll(tmp)
 	if err := os.Chmod(tmp, 0o755); err != nil {
@@ -291,15 +288,12 @@ func (c *Cache) Folder(files map[string]string) (string, error) {
 	}
 	for name, text := range files {
 		path := filepath.Join(tmp, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return "", noPlace(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return "", noPlace(err)
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			return "", err
 		}
 	}
 	if err := os.Rename(tmp, dir); err != nil && !exists(dir) {
-		return "", noPlace(err)
+		return "", err
 	}
 	return dir, nil
 }
@@ -338,8 +332,8 @@ func (c *Cache) Find(s Step) *Made {
 	if touched {
 		_ = m.save(path) // if this fails the next build hashes again
 	}
-	keep(nil, path)
-	keep(nil, filepath.Dir(out))
+	keep(path)
+	keep(filepath.Dir(out))
 	return &Made{Path: out, Found: true, Read: c.read(m.Sources), sources: m.Sources}
 }
 
@@ -353,14 +347,9 @@ func (c *Cache) discard(dir string) {
 }
 
 // keep makes pruning think of a file as used.
-func keep(st fs.FileInfo, path string) {
-	if st == nil {
-		var err error
-		if st, err = os.Stat(path); err != nil {
-			return
-		}
-	}
-	if now := time.Now(); now.Sub(st.ModTime()) > 24*time.Hour {
+func keep(path string) {
+	st, err := os.Stat(path)
+	if now := time.Now(); err == nil && now.Sub(st.ModTime()) > 24*time.Hour {
 		_ = os.Chtimes(path, now, now)
 	}
 }
@@ -375,14 +364,12 @@ type source struct {
 
 // look returns size and time of a file, and its hash where that is known.
 func (c *Cache) look(path string) (source, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f, ok := c.known[path]; ok {
-		return f, nil
+	if f, ok := c.known.Load(path); ok {
+		return f.(source), nil
 	}
 	f, err := c.stat(path)
 	if err == nil {
-		c.known[path] = f
+		c.known.Store(path, f)
 	}
 	return f, err
 }
@@ -401,18 +388,13 @@ func (c *Cache) stamp(path string) (source, error) {
 	if err != nil {
 		return f, err
 	}
-	c.mu.Lock()
-	k := c.known[path]
-	c.mu.Unlock()
-	if k.Hash != "" && k.Size == f.Size && k.MTime == f.MTime {
+	if k, _ := c.look(path); k.Hash != "" && k.Size == f.Size && k.MTime == f.MTime {
 		return k, nil
 	}
 	if f.Hash, err = HashFile(c.Abs(path)); err != nil {
 		return f, err
 	}
-	c.mu.Lock()
-	c.known[path] = f
-	c.mu.Unlock()
+	c.known.Store(path, f)
 	return f, nil
 }
 

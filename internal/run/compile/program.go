@@ -103,32 +103,16 @@ func (p Program) Make(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	link := Step{Name: p.Name, Key: p.key("link", id, slices.Concat(p.Sources, p.Compile), p.Link)}
-	if m := c.Find(link); m != nil {
-		return m.Path, nil
-	}
-	objects, err := p.objects(ctx, c, id)
-	if err != nil {
-		return "", err
-	}
-	link.Uses = objects
-	link.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
-		words := slices.Concat(p.command(), p.Flags, paths(objects), p.Link,
-			[]string{"-o", filepath.Join(dir, p.Name)})
-		for _, w := range p.Link {
-			if st, err := os.Stat(c.Abs(w)); err == nil && st.Mode().IsRegular() {
-				read = append(read, w)
-			}
+	var read []string
+	for _, w := range p.Link {
+		if st, err := os.Stat(c.Abs(w)); err == nil && st.Mode().IsRegular() {
+			read = append(read, w)
 		}
-		output, err = checked(ctx, c.cwd, words)
-		return read, output, err
 	}
-	m, err := c.Make(ctx, link)
-	if err != nil {
-		return "", err
-	}
-	c.Prune()
-	return m.Path, nil
+	return p.join(ctx, c, id, p.key("link", id, slices.Concat(p.Sources, p.Compile), p.Link), read,
+		func(objects []string, out string) []string {
+			return slices.Concat(p.command(), p.Flags, objects, p.Link, []string{"-o", out})
+		})
 }
 
 // Archive compiles the sources in the user's cache and puts the objects into an archive called Name. It needs
@@ -138,24 +122,38 @@ func (p Program) Archive(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	objects, err := p.objects(ctx, c, id)
-	if err != nil {
-		return "", err
-	}
 	ar, err := Tool("ar")
 	if err != nil {
 		return "", err
 	}
-	m, err := c.Make(ctx, Step{Name: p.Name, Key: p.key("ar", ar, slices.Concat(p.Sources, []string{id}),
-		p.Compile), Uses: objects,
-		Make: func(ctx context.Context, dir string) (read []string, output string, err error) {
-			output, err = checked(ctx, c.cwd, append([]string{"ar", "rcs", filepath.Join(dir, p.Name)},
-				paths(objects)...))
-			return nil, output, err
-		}})
+	return p.join(ctx, c, id, p.key("ar", ar, slices.Concat(p.Sources, []string{id}), p.Compile), nil,
+		func(objects []string, out string) []string { return append([]string{"ar", "rcs", out}, objects...) })
+}
+
+// join compiles the sources and makes the program's file of the objects, or finds it: by a command, which reads
+// other files as well.
+func (p Program) join(ctx context.Context, c *Cache, id, key string, read []string,
+	command func(objects []string, out string) []string) (path string, err error) {
+	s := Step{Name: p.Name, Key: key}
+	if m := c.Find(s); m != nil {
+		return m.Path, nil
+	}
+	if s.Uses, err = p.objects(ctx, c, id); err != nil {
+		return "", err
+	}
+	var objects []string
+	for _, m := range s.Uses {
+		objects = append(objects, m.Path)
+	}
+	s.Make = func(ctx context.Context, dir string) ([]string, string, error) {
+		output, err := checked(ctx, c.cwd, command(objects, filepath.Join(dir, p.Name)))
+		return read, output, err
+	}
+	m, err := c.Make(ctx, s)
 	if err != nil {
 		return "", err
 	}
+	c.Prune()
 	return m.Path, nil
 }
 
@@ -182,13 +180,6 @@ func (p Program) key(what, tool string, lists ...[]string) string {
 		parts = append(parts, Hash(list...))
 	}
 	return Hash(append(parts, Native(slices.Concat(p.Compiler, p.Flags, p.Compile)...)...)...)
-}
-
-func paths(made []*Made) (list []string) {
-	for _, m := range made {
-		list = append(list, m.Path)
-	}
-	return list
 }
 
 // objects compiles the sources, as many at once as there are processors.

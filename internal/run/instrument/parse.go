@@ -2,7 +2,7 @@ package instrument
 
 import "strings"
 
-// problem is why a source is not understood: what, and the byte where.
+// problem is why a source, or a rule at a place of it, is not understood: what, and the byte where.
 type problem struct {
 	at   int
 	what string

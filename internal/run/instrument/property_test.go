@@ -322,7 +322,8 @@ func ExampleSource() {
 func Source(name string, text []byte, rules []Rule) (out []byte, insertions []Insertion, warnings []Warning) {
 	list, warnings := compile(rules)
 	f := open(name, text)
-	f.parse(readMacros([]*file{f}))
-	out, insertions, more := f.apply(list, f.foreign, f.blocks)
+	foreign, blocks := names{}, names{}
+	f.parse(readMacros([]*file{f}), foreign, blocks)
+	out, insertions, more := f.apply(list, foreign, blocks)
 	return out, insertions, append(warnings, more...)
 }

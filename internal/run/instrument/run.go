@@ -82,13 +82,7 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	}
 	v := readMacros(sources)
 	for _, f := range sources {
-		f.parse(v)
-		for _, list := range f.foreign {
-			foreign.add(list)
-		}
-		for _, list := range f.blocks {
-			blocks.add(list)
-		}
+		f.parse(v, foreign, blocks)
 	}
 	outs := make([][]byte, len(sources))
 	used := map[string]bool{}
@@ -118,20 +112,14 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	if o.DryRun {
 		return res, nil
 	}
-	for i := range sources {
-		if !res.Files[i].Changed {
-			continue
-		}
-		if err := writable(targets[i]); err != nil {
-			return nil, err
-		}
-	}
-	for i := range sources {
-		if !res.Files[i].Changed {
-			continue
-		}
-		if err := write(paths[i], targets[i], outs[i]); err != nil {
-			return nil, err
+	for _, do := range []func(source, target string, text []byte) error{writable, write} {
+		for i, f := range res.Files {
+			if !f.Changed {
+				continue
+			}
+			if err := do(f.Name, f.Target, outs[i]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return res, nil
@@ -192,7 +180,7 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 
 // writable tells whether target is a regular file or nothing yet. A symbolic link may lead anywhere: into a
 // file of somebody else, when the sources come from others.
-func writable(target string) error {
+func writable(_, target string, _ []byte) error {
 	info, err := os.Lstat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

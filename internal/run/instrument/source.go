@@ -34,8 +34,6 @@ type file struct {
 	macros   []macro // bodies of #define
 	toks     []token
 	problem  *Warning // why it cannot be instrumented
-	foreign  names    // of all readings
-	blocks   names
 }
 
 // macro is the body of a #define.
@@ -46,7 +44,7 @@ type macro struct {
 
 // open reads a source; parse comes next.
 func open(name string, given []byte) *file {
-	f := &file{name: name, given: given, foreign: names{}, blocks: names{}}
+	f := &file{name: name, given: given}
 	var err *problem
 	if f.text, f.cuts, err = strip(given); err != nil {
 		f.text, f.cuts = given, nil
@@ -120,8 +118,8 @@ func meaning(uses map[string][]string, words []string) map[string]bool {
 	return names
 }
 
-// parse finds what the source holds.
-func (f *file) parse(v *vocabulary) {
+// parse finds what the source holds, and adds the functions that are foreign or blocks in any reading.
+func (f *file) parse(v *vocabulary, foreign, blocks names) {
 	if f.problem != nil {
 		return
 	}
@@ -137,8 +135,8 @@ func (f *file) parse(v *vocabulary) {
 			return false
 		}
 		f.readings = append(f.readings, r)
-		f.foreign.add(r.foreign)
-		f.blocks.add(r.blocks)
+		foreign.add(r.foreign)
+		blocks.add(r.blocks)
 		return true
 	})
 	if !complete {
@@ -212,13 +210,7 @@ type editor struct {
 	*file
 	rules    []*compiled
 	pieces   map[insert]*function
-	warnings map[found]bool
-}
-
-// found is a warning and the byte that it is about.
-type found struct {
-	at   int
-	text string
+	warnings map[problem]bool
 }
 
 // apply returns the text with insertions.
@@ -227,7 +219,7 @@ func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, inse
 	if f.problem != nil {
 		return f.given, nil, []Warning{*f.problem}
 	}
-	e := &editor{file: f, rules: rules, pieces: map[insert]*function{}, warnings: map[found]bool{}}
+	e := &editor{file: f, rules: rules, pieces: map[insert]*function{}, warnings: map[problem]bool{}}
 	for i, c := range rules {
 		for _, r := range f.readings {
 			e.read(i, c, r, foreign, blocks)
@@ -236,10 +228,10 @@ func (f *file) apply(rules []*compiled, foreign, blocks names) (out []byte, inse
 	}
 	out, insertions = e.write()
 	places := walker{text: f.given}
-	for _, w := range slices.SortedFunc(maps.Keys(e.warnings), func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.text, b.text))
+	for _, w := range slices.SortedFunc(maps.Keys(e.warnings), func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.what, b.what))
 	}) {
-		warnings = append(warnings, Warning{Pos: f.pos(&places, w.at), Text: w.text})
+		warnings = append(warnings, Warning{Pos: f.pos(&places, w.at), Text: w.what})
 	}
 	if again, _, err := strip(out); err != nil || !bytes.Equal(again, f.text) {
 		f.skip(problem{0, "what would be inserted could not be found again"}, "")
@@ -295,7 +287,7 @@ func (e *editor) called(i int, r *reading, functions names) {
 // warn notes that rule i could do nothing at a place.
 func (e *editor) warn(i, at int, why string) {
 	c := e.rules[i]
-	e.warnings[found{at, fmt.Sprintf("no %s %q here: %s", c.Event, c.At, why)}] = true
+	e.warnings[problem{at, fmt.Sprintf("no %s %q here: %s", c.Event, c.At, why)}] = true
 }
 
 // enter puts rule i at the start of a body.
@@ -398,7 +390,7 @@ func (e *editor) defined(c *compiled, foreign, blocks names) {
 				fits = len(c.Functions) == 0 && k > j+1 && c.returns(p.toks[j+1:k])
 			}
 			if fits {
-				e.warnings[found{t.start, fmt.Sprintf("no %s %q in the macro %s: macros are left as they are",
+				e.warnings[problem{t.start, fmt.Sprintf("no %s %q in the macro %s: macros are left as they are",
 					c.Event, c.At, m.name)}] = true
 			}
 		}
