@@ -214,9 +214,9 @@ func (m *Model) CFEvents(cf CF, own bool, list []CFEvent) []CFEvent {
 // LifeAt is where a CF stands at a time. waited is when it last waited by then, None where it did not
 // (LastAwait).
 func (m *Model) LifeAt(cf CF, t, waited int64) Life {
-	if m.ended(cf) {
+	if m.Ended(cf, waited) {
 		e := int(m.ExecOf[cf] - 1)
-		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t && waited < m.ExecStart[e] {
+		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t {
 			l := NewLife(int32(m.CFID(cf).Node()))
 			_, node := m.WorkerOf(e)
 			l.take(&CFEvent{end, node, 1, CFEnded}, true, nil)
@@ -239,11 +239,12 @@ func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 	return l
 }
 
-// ended tells that a CF lived as nearly all do, and has finished.
-func (m *Model) ended(cf CF) bool {
+// Ended tells that a CF lived as nearly all do, and has finished; waited is when it last waited, None where it
+// did not. A CF of which it is false may have finished too: LifeAt tells.
+func (m *Model) Ended(cf CF, waited int64) bool {
 	e := m.ExecOf[cf]
-	return e != 0 && m.ExecNumber[e-1] == 1 && m.ExecEnd[e-1] != None && m.Ready[cf] <= m.ExecStart[e-1] &&
-		m.Created[cf] <= m.ExecStart[e-1] && len(m.MovesOf(cf)) == 0
+	return e != 0 && m.ExecNumber[e-1] == 1 && m.ExecEnd[e-1] != None && waited < m.ExecStart[e-1] &&
+		m.Ready[cf] <= m.ExecStart[e-1] && m.Created[cf] <= m.ExecStart[e-1] && len(m.MovesOf(cf)) == 0
 }
 
 // NodeAt gives the node where a CF was at a time: where it was created, or where it last arrived.

@@ -126,7 +126,7 @@ func (s *finder) leftovers() (*leftovers, error) {
 		left := waited != model.None // of which nothing but a wait may have been recorded
 		if m.Created[i] != model.None || m.Ready[i] != model.None || m.ExecOf[i] != 0 ||
 			len(m.MovesOf(cf)) > 0 {
-			if left = s.stand(&x, cf, waited); !left {
+			if left = !m.Ended(cf, waited) && s.stand(&x, cf, waited); !left {
 				l.Created++
 				l.Finished++
 			}
