@@ -7,29 +7,32 @@
  *     namespace {
  *     class ForeignTimer : public whyslow::IEventModule {
  *         void registerEvents() override {
- *             CONNECT_EVENT(GlobalEvents, onForeignStarted, [this](const char *func, whyslow::Time start) { ... });
- *             CONNECT_EVENT(GlobalEvents, onForeignEnded, [this](const char *func, whyslow::Time end) { ... });
+ *             CONNECT_EVENT(GlobalEvents, onForeignStarted,
+ *                           [this](const char *func, whyslow::Time start) { ... });
+ *             CONNECT_EVENT(GlobalEvents, onForeignEnded,
+ *                           [this](const char *func, whyslow::Time end) { ... });
  *         }
  *         void finish() override { print("...\n"); }
  *     };
  *     }
  *     WHYSLOW_MODULE(ForeignTimer, "foreign_timer_module", "time in user functions",
- *                    whyslow::Info().events("GlobalEvents.onForeign*").param("file", "", "where the result
- *                    goes"))
+ *                    whyslow::Info()
+ *                        .events("GlobalEvents.onForeign*")
+ *                        .param("file", "", "where the result goes"))
  *
  *     g++ -std=c++11 -O2 -fPIC -shared -o libforeign_timer_module.so foreign_timer_module.cpp
  *
- * A layer over whyslow_module.h, whose rules hold: handlers run on several workers at once. An exception that
- * leaves a module's code ends the module, not the program. Classes of modules belong into a namespace without
- * a name: static variables in member functions of classes with equal names are one variable in all libraries
- * of a process.
+ * This is a layer over whyslow_module.h, whose rules apply: handlers run on several workers at once. An
+ * exception that leaves a module's code ends the module, not the program. Put module classes into an unnamed
+ * namespace: otherwise static variables in member functions of classes with equal names are one variable in
+ * all libraries of a process.
  */
 
 #if defined(CONNECT_EVENT)
 #error "include either whyslow_module.hpp, for modules, or whyslow.hpp, for programs"
 #endif
 
-/* CONNECT_EVENT(Namespace, onName, handler), in registerEvents: see Module::connect. */
+/* CONNECT_EVENT(Namespace, onName, handler) connects a handler, in registerEvents; see Module::connect. */
 #define CONNECT_EVENT(ns, name, ...) this->connect(#ns "." #name, __VA_ARGS__)
 
 #include "whyslow_module.h"
@@ -46,10 +49,10 @@
 
 namespace whyslow {
 
-/* When an event happened, for differences. */
+/* The time of an event, for computing differences. */
 typedef std::chrono::high_resolution_clock::time_point Time;
 
-/* Elements of the list of an event, valid as long as the event. */
+/* The elements of the list of an event, valid as long as the event. */
 struct List {
     const uint64_t *data;
     size_t length;
@@ -61,7 +64,7 @@ struct List {
 
 namespace detail {
 
-/* grow calls a function that fills a buffer. */
+/* grow returns the text that a function writes into a buffer, of any length. */
 template <typename F> std::string grow(F fill) {
     char small[128];
     size_t n = fill(small, sizeof small);
@@ -77,15 +80,18 @@ inline std::string number(double v) {
     return std::string(text, static_cast<size_t>(std::snprintf(text, sizeof text, "%.17g", v)));
 }
 
-/* Words collects the arguments of an event as the types of its fields want them. */
+/* Words collects the arguments of an event, converted to the types of its fields. */
 class Words {
 public:
     explicit Words(const wsm_spec *spec) : spec_(spec), i_(0) { words_.reserve(WSM_MAX_FIELDS); }
-    template <typename T> typename std::enable_if<std::is_arithmetic<T>::value || std::is_enum<T>::value>::type add(T v) {
+    template <typename T>
+    typename std::enable_if<std::is_arithmetic<T>::value || std::is_enum<T>::value>::type add(T v) {
         switch (type()) {
         case WSM_FLOAT: words_.push_back(wsm_float_word(static_cast<double>(v))); break;
         case WSM_NAME: case WSM_INTS: case WSM_DFS: wrong("a number");
-        default: words_.push_back(std::is_floating_point<T>::value ? static_cast<uint64_t>(static_cast<int64_t>(v)) : static_cast<uint64_t>(v));
+        default:
+            words_.push_back(std::is_floating_point<T>::value ? static_cast<uint64_t>(static_cast<int64_t>(v))
+                                                              : static_cast<uint64_t>(v));
         }
         i_++;
     }
@@ -99,8 +105,11 @@ public:
     template <typename T> void add(const std::vector<T> &v) { list(v); }
     void add(const List &v) { list(v); }
     int emit(const wsm_event *in, int64_t time) {
-        if (i_ != spec_->fields) throw std::invalid_argument(name() + " is emitted with " + std::to_string(i_) + " arguments, it takes " + std::to_string(spec_->fields));
-        return in->host->emit(in, spec_, time, words_.data(), static_cast<uint32_t>(words_.size()), texts_.data(), static_cast<uint32_t>(texts_.size()));
+        if (i_ != spec_->fields)
+            throw std::invalid_argument(name() + " is emitted with " + std::to_string(i_) +
+                                        " arguments, it takes " + std::to_string(spec_->fields));
+        return in->host->emit(in, spec_, time, words_.data(), static_cast<uint32_t>(words_.size()),
+                              texts_.data(), static_cast<uint32_t>(texts_.size()));
     }
 
 private:
@@ -112,7 +121,10 @@ private:
     }
     uint32_t type() const { return i_ < spec_->fields ? spec_->field[i_].type : 0; }
     std::string name() const { return std::string(spec_->ns) + "." + spec_->name; }
-    [[noreturn]] void wrong(const char *what) const { throw std::invalid_argument(name() + " is emitted with " + what + " as argument " + std::to_string(i_ + 1)); }
+    [[noreturn]] void wrong(const char *what) const {
+        throw std::invalid_argument(name() + " is emitted with " + what + " as argument " +
+                                    std::to_string(i_ + 1));
+    }
     const wsm_spec *spec_;
     uint32_t i_;
     std::vector<uint64_t> words_;
@@ -132,11 +144,13 @@ public:
     int node() const { return e_->node; }
     int stream() const { return e_->stream; }
     int64_t ns_time() const { return e_->time; }
-    Time time() const { return Time(std::chrono::duration_cast<Time::duration>(std::chrono::nanoseconds(e_->time))); }
+    Time time() const {
+        return Time(std::chrono::duration_cast<Time::duration>(std::chrono::nanoseconds(e_->time)));
+    }
     const wsm_spec *spec() const { return e_->spec; }
     const wsm_event *raw() const { return e_; }
 
-    /* Fields by number, from 0, or name; std::out_of_range if there is none such. */
+    /* Fields by number, from 0, or by name. They throw std::out_of_range if there is no such field. */
     uint32_t field(uint32_t i) const {
         if (i >= e_->spec->fields) missing("field " + std::to_string(i + 1));
         return i;
@@ -149,7 +163,9 @@ public:
     template <typename K> int64_t integer(K k) const { return word(k); }
     template <typename K> uint64_t word(K k) const {
         uint32_t i = field(k);
-        return e_->spec->field[i].type == WSM_FLOAT ? static_cast<uint64_t>(static_cast<int64_t>(wsm_float(e_, i))) : wsm_uint(e_, i);
+        return e_->spec->field[i].type == WSM_FLOAT
+                   ? static_cast<uint64_t>(static_cast<int64_t>(wsm_float(e_, i)))
+                   : wsm_uint(e_, i);
     }
     template <typename K> double real(K k) const {
         uint32_t i = field(k);
@@ -159,7 +175,7 @@ public:
         }
         return static_cast<double>(wsm_uint(e_, i));
     }
-    /* text is any field as people read it. */
+    /* text returns any field as people read it. */
     template <typename K> std::string text(K k) const {
         uint32_t i = field(k);
         const wsm_event *e = e_;
@@ -171,7 +187,7 @@ public:
         return List{p, static_cast<size_t>(n)};
     }
 
-    /* emit emits an event that Module::define has made, at the present time. */
+    /* emit emits an event made by Module::define, now. */
     template <typename... A> void emit(const wsm_spec *own, const A &...args) const {
         detail::Words w(own);
         int each[] = {0, (w.add(args), 0)...};
@@ -181,16 +197,18 @@ public:
 
 private:
     [[noreturn]] void missing(const std::string &what) const {
-        throw std::out_of_range(std::string(ns()) + "." + name() + " has no " + what + ": it has " + std::to_string(e_->spec->fields));
+        throw std::out_of_range(std::string(ns()) + "." + name() + " has no " + what + ": it has " +
+                                std::to_string(e_->spec->fields));
     }
     const wsm_event *e_;
 };
 
 namespace detail {
 
-/* What a handler may have as a parameter: the event, its time, or the next of its fields. */
+/* The parameters that a handler may have: the event, its time, or the next of its fields. */
 template <typename T, typename = void> struct Arg {
-    static_assert(sizeof(T) == 0, "a handler takes const whyslow::Event&, whyslow::Time, and numbers, strings and whyslow::List for the fields");
+    static_assert(sizeof(T) == 0, "a handler takes const whyslow::Event&, whyslow::Time, and numbers, "
+                                  "strings and whyslow::List for the fields");
 };
 struct Reader {
     const Event &event;
@@ -221,37 +239,50 @@ template <> struct Arg<List> {
     enum { fields = 1 };
     static List get(Reader &r) {
         uint32_t i = r.event.field(r.next++);
-        if (i != r.event.spec()->fixed) throw std::invalid_argument("a handler takes a list where " + std::string(r.event.ns()) + "." + r.event.name() + " has none");
+        if (i != r.event.spec()->fixed)
+            throw std::invalid_argument("a handler takes a list where " + std::string(r.event.ns()) + "." +
+                                        r.event.name() + " has none");
         return r.event.list();
     }
 };
-template <typename T> struct Arg<T, typename std::enable_if<std::is_arithmetic<T>::value || std::is_enum<T>::value>::type> {
+template <typename T>
+struct Arg<T, typename std::enable_if<std::is_arithmetic<T>::value || std::is_enum<T>::value>::type> {
     enum { fields = 1 };
     static T get(Reader &r) {
         uint32_t i = r.event.field(r.next++);
-        return std::is_floating_point<T>::value ? static_cast<T>(r.event.real(i)) : static_cast<T>(r.event.word(i));
+        return std::is_floating_point<T>::value ? static_cast<T>(r.event.real(i))
+                                                : static_cast<T>(r.event.word(i));
     }
 };
-template <typename A> struct Plain { typedef typename std::remove_cv<typename std::remove_reference<A>::type>::type type; };
+template <typename A> struct Plain {
+    typedef typename std::remove_cv<typename std::remove_reference<A>::type>::type type;
+};
 
 template <int... I> struct Sum { enum { value = 0 }; };
 template <int I, int... Rest> struct Sum<I, Rest...> { enum { value = I + Sum<Rest...>::value }; };
 
-/* Call reads what a handler's parameters ask for, in their order, and calls it. */
+/* Call reads the arguments for a handler's parameters, in their order, and calls it. */
 template <typename... A> struct Call {
     enum { fields = Sum<Arg<typename Plain<A>::type>::fields...>::value };
     template <typename F> static void run(F &f, Reader &r) { step(f, r); }
 
 private:
-    template <typename F, typename... Done> static typename std::enable_if<sizeof...(Done) == sizeof...(A)>::type step(F &f, Reader &, Done &&...done) {
+    template <typename F, typename... Done>
+    static typename std::enable_if<sizeof...(Done) == sizeof...(A)>::type step(F &f, Reader &,
+                                                                               Done &&...done) {
         f(std::forward<Done>(done)...);
     }
-    template <typename F, typename... Done> static typename std::enable_if<(sizeof...(Done) < sizeof...(A))>::type step(F &f, Reader &r, Done &&...done) {
+    template <typename F, typename... Done>
+    static typename std::enable_if<(sizeof...(Done) < sizeof...(A))>::type step(F &f, Reader &r,
+                                                                                Done &&...done) {
         step_with<F, typename At<sizeof...(Done), A...>::type>(f, r, std::forward<Done>(done)...);
     }
-    template <size_t N, typename First, typename... Rest> struct At { typedef typename At<N - 1, Rest...>::type type; };
+    template <size_t N, typename First, typename... Rest> struct At {
+        typedef typename At<N - 1, Rest...>::type type;
+    };
     template <typename First, typename... Rest> struct At<0, First, Rest...> { typedef First type; };
-    template <typename F, typename Next, typename... Done> static void step_with(F &f, Reader &r, Done &&...done) {
+    template <typename F, typename Next, typename... Done>
+    static void step_with(F &f, Reader &r, Done &&...done) {
         auto &&value = Arg<typename Plain<Next>::type>::get(r);
         step(f, r, std::forward<Done>(done)..., std::forward<decltype(value)>(value));
     }
@@ -261,7 +292,7 @@ template <typename R, typename C, typename... A> struct CallOf<R (C::*)(A...) co
 template <typename R, typename C, typename... A> struct CallOf<R (C::*)(A...)> : Call<A...> {};
 template <typename R, typename... A> struct CallOf<R (*)(A...)> : Call<A...> {};
 
-/* What must be kept as long as the module. */
+/* Objects that live as long as the module. */
 struct Kept {
     virtual ~Kept() {}
 };
@@ -280,7 +311,9 @@ template <typename F> struct Handler : Kept {
         }
     }
     static void failed(const wsm_event *e, const char *what) {
-        e->host->fail(e->host, ("the handler of " + std::string(e->spec->ns) + "." + e->spec->name + " has thrown an exception: " + what).c_str());
+        e->host->fail(e->host, ("the handler of " + std::string(e->spec->ns) + "." + e->spec->name +
+                                " has thrown an exception: " + what)
+                                   .c_str());
     }
 };
 
@@ -294,17 +327,21 @@ public:
     Peer() : host_(nullptr), peer_(nullptr) {}
     Peer(const wsm_host *host, const wsm_peer *peer) : host_(host), peer_(peer) {}
     explicit operator bool() const { return peer_ != nullptr; }
-    bool query(const std::string &what, int node, double &value) const { return peer_ && host_->query(host_, peer_, what.c_str(), node, &value) != 0; }
-    /* api is what the module's api returned; T must be what that module means. */
-    template <typename T> const T *api() const { return peer_ ? static_cast<const T *>(peer_->api) : nullptr; }
+    bool query(const std::string &what, int node, double &value) const {
+        return peer_ && host_->query(host_, peer_, what.c_str(), node, &value) != 0;
+    }
+    /* api returns the result of the other module's api. T must be the type that the module means. */
+    template <typename T> const T *api() const {
+        return peer_ ? static_cast<const T *>(peer_->api) : nullptr;
+    }
 
 private:
     const wsm_host *host_;
     const wsm_peer *peer_;
 };
 
-/* Base of modules. An object is made at the start of each run; the host can be used from registerEvents
- * on, not in the constructor, and still in the destructor. */
+/* The base class of modules. An object is created at the start of each run. The host can be used from
+ * registerEvents on, including the destructor, but not in the constructor. */
 class Module {
 public:
     Module() : host_(nullptr), output_(-1) {}
@@ -321,20 +358,22 @@ protected:
     const wsm_host *host() const { return host_; }
     const wsm_run &run() const { return *host_->run; }
 
-    /* connect has f called for events "Namespace.onName"; * stands for any text. f takes any of const Event&,
-     * Time (of the event), and for as many fields as it has further parameters, in their order, numbers,
-     * strings (of any field, as people read it) and List. */
+    /* connect makes the host call f for the events "Namespace.onName"; a * stands for any text. f may take
+     * const Event& and the Time of the event. Each further parameter receives the next field: a number, a
+     * string (any field, as people read it) or a List. */
     template <typename F> void connect(const char *event, F f) {
         typedef detail::CallOf<F> C;
         const wsm_spec *spec = host_->spec(host_, event);
         if (spec && static_cast<uint32_t>(C::fields) > spec->fields)
-            throw std::invalid_argument("a handler takes " + std::to_string(static_cast<int>(C::fields)) + " fields of " + event + ", which has " + std::to_string(spec->fields));
+            throw std::invalid_argument("a handler takes " + std::to_string(static_cast<int>(C::fields)) +
+                                        " fields of " + event + ", which has " +
+                                        std::to_string(spec->fields));
         detail::Handler<F> *h = new detail::Handler<F>(f);
         kept_.push_back(std::unique_ptr<detail::Kept>(h));
         check(host_->connect(host_, event, detail::Handler<F>::handle, h) == 0);
     }
-    /* define makes an event of the module's own, for Event::emit: "LoadEvents.onLoad(node:Node load:Float)".
-     * */
+    /* define makes an event of the module's own, for Event::emit: "LoadEvents.onLoad(node:Node
+     * load:Float)". */
     const wsm_spec *define(const char *signature) {
         const wsm_spec *s = host_->define(host_, signature);
         check(s != nullptr);
@@ -352,18 +391,20 @@ protected:
     Peer get_module(const char *name) const { return Peer(host_, host_->get_module(host_, name)); }
     std::string df(int node, uint64_t number) const {
         const wsm_host *h = host_;
-        return detail::grow([h, node, number](char *buf, size_t size) { return h->df(h, node, number, buf, size); });
+        return detail::grow(
+            [h, node, number](char *buf, size_t size) { return h->df(h, node, number, buf, size); });
     }
     const wsm_site &site(int node, uint64_t number) const { return *host_->site(host_, node, number); }
 
-    /* print writes to what the parameter "file" names, without such a parameter to the terminal. */
+    /* print writes to the file that the parameter "file" names, or to the terminal if there is no such
+     * parameter. */
     void print(const std::string &s) const { host_->write(host_, output_, s.data(), s.size()); }
     void warn(const std::string &s) const { host_->warn(host_, s.c_str()); }
     void fail(const std::string &s) const { host_->fail(host_, s.c_str()); }
 
 private:
     friend struct detail::Bridge;
-    struct Failed {}; /* thrown where the host knows why */
+    struct Failed {}; /* thrown when the host knows the reason */
     static void check(bool ok) {
         if (!ok) throw Failed();
     }
@@ -372,23 +413,31 @@ private:
     std::vector<std::unique_ptr<detail::Kept>> kept_;
 };
 
-/* The name that modules of LuNA programs know it by. */
+/* The name that modules of LuNA programs use. */
 typedef Module IEventModule;
 
-/* What users are told of a module. */
+/* What users are told about a module. */
 class Info {
 public:
     Info &output(const char *s) { return output_ = s, *this; }
     Info &cost(const char *s) { return cost_ = s, *this; }
-    /* What it listens to, what it emits (signatures), modules it uses: any number of each. */
+    /* What it listens to, what it emits (signatures), and modules it uses: any number of each. */
     template <typename... S> Info &events(S... s) { return append(events_, {s...}); }
     template <typename... S> Info &emits(S... s) { return append(emits_, {s...}); }
     template <typename... S> Info &uses(S... s) { return append(uses_, {s...}); }
-    /* A parameter, its default, what it means, and for strings the allowed values: "a|b". */
-    Info &param(const char *name, const char *value, const char *doc, const char *choices = nullptr) { return add(name, WSM_PARAM_STRING, value, doc, choices); }
-    Info &param(const char *name, bool value, const char *doc) { return add(name, WSM_PARAM_BOOL, value ? "true" : "false", doc); }
-    Info &param(const char *name, int value, const char *doc) { return add(name, WSM_PARAM_INT, std::to_string(value), doc); }
-    Info &param(const char *name, double value, const char *doc) { return add(name, WSM_PARAM_FLOAT, detail::number(value), doc); }
+    /* A parameter, its default, its meaning, and for strings the allowed values: "a|b". */
+    Info &param(const char *name, const char *value, const char *doc, const char *choices = nullptr) {
+        return add(name, WSM_PARAM_STRING, value, doc, choices);
+    }
+    Info &param(const char *name, bool value, const char *doc) {
+        return add(name, WSM_PARAM_BOOL, value ? "true" : "false", doc);
+    }
+    Info &param(const char *name, int value, const char *doc) {
+        return add(name, WSM_PARAM_INT, std::to_string(value), doc);
+    }
+    Info &param(const char *name, double value, const char *doc) {
+        return add(name, WSM_PARAM_FLOAT, detail::number(value), doc);
+    }
     Info &param(const char *name, const std::vector<std::string> &value, const char *doc) {
         std::string all;
         for (const std::string &v : value) all += (all.empty() ? "" : ",") + v;
@@ -406,7 +455,8 @@ private:
         to.insert(to.end(), from.begin(), from.end());
         return *this;
     }
-    Info &add(const char *name, uint32_t type, const std::string &value, const char *doc, const char *choices = nullptr) {
+    Info &add(const char *name, uint32_t type, const std::string &value, const char *doc,
+              const char *choices = nullptr) {
         params_.push_back(Param{name, value, doc, choices ? choices : "", type, choices == nullptr});
         return *this;
     }
@@ -417,7 +467,7 @@ private:
 
 namespace detail {
 
-/* Bridge makes the C description of a module in C++. */
+/* Bridge makes the C description of a module written in C++. */
 struct Bridge {
     Info info;
     std::vector<const char *> events, emits, uses;
@@ -427,11 +477,14 @@ struct Bridge {
     Bridge(const char *name, const char *doc, const Info &i) : info(i), module() {
         events = list(info.events_), emits = list(info.emits_), uses = list(info.uses_);
         for (const Info::Param &p : info.params_)
-            params.push_back(wsm_param{p.name.c_str(), p.type, p.value.c_str(), p.any ? nullptr : p.choices.c_str(), p.doc.c_str()});
+            params.push_back(wsm_param{p.name.c_str(), p.type, p.value.c_str(),
+                                       p.any ? nullptr : p.choices.c_str(), p.doc.c_str()});
         params.push_back(wsm_param());
         module.version = WSM_VERSION;
-        module.name = name, module.doc = doc, module.output = info.output_.c_str(), module.cost = info.cost_.c_str();
-        module.events = events.data(), module.emits = emits.data(), module.uses = uses.data(), module.params = params.data();
+        module.name = name, module.doc = doc, module.output = info.output_.c_str(),
+        module.cost = info.cost_.c_str();
+        module.events = events.data(), module.emits = emits.data(), module.uses = uses.data(),
+        module.params = params.data();
     }
     static std::vector<const char *> list(const std::vector<std::string> &from) {
         std::vector<const char *> to;
@@ -440,13 +493,15 @@ struct Bridge {
         return to;
     }
     template <typename M> const wsm_module *describe() {
-        module.start = start<M>, module.finish = finish, module.release = release, module.query = query, module.api = api;
+        module.start = start<M>, module.finish = finish, module.release = release, module.query = query,
+        module.api = api;
         return &module;
     }
-    /* place is where print writes. */
+    /* place returns where print writes. */
     static const char *place(const wsm_host *host) {
         for (const wsm_param *p = whyslow_module()->params; p->name; p++)
-            if (p->name == std::string("file") && p->type == WSM_PARAM_STRING) return host->param(host, "file")->text;
+            if (p->name == std::string("file") && p->type == WSM_PARAM_STRING)
+                return host->param(host, "file")->text;
         return "";
     }
 
@@ -457,7 +512,8 @@ struct Bridge {
         } catch (const std::exception &x) {
             host->fail(host, (std::string(where) + " has thrown an exception: " + x.what()).c_str());
         } catch (...) {
-            host->fail(host, (std::string(where) + " has thrown an exception that is no std::exception").c_str());
+            host->fail(host,
+                       (std::string(where) + " has thrown an exception that is no std::exception").c_str());
         }
     }
     template <typename M> static void *start(const wsm_host *host) {
@@ -494,8 +550,8 @@ struct Bridge {
 } /* namespace detail */
 } /* namespace whyslow */
 
-/* WHYSLOW_MODULE(Class, "name_module", "what it does", whyslow::Info()...) makes a library of the module;
- * once in a library. */
+/* WHYSLOW_MODULE(Class, "name_module", "what it does", whyslow::Info()...) makes the library a module. Use it
+ * once per library. */
 #define WHYSLOW_MODULE(Class, name, doc, ...) \
     const wsm_module *whyslow_module(void) { \
         static whyslow::detail::Bridge bridge(name, doc, __VA_ARGS__); \

@@ -1,5 +1,8 @@
-/* What the C programs have in common: portions of code fragments, each timed, with pauses in which others can write.
- * Usage: PROGRAM FOLDER PORTIONS CFS PAUSE_US. It prints "portion NANOSECONDS" for each, then "cpu NANOSECONDS". */
+/* The common part of the C programs: portions of code fragments, each timed, with pauses in which others can
+ * write.
+ *
+ * Usage: PROGRAM FOLDER PORTIONS CFS PAUSE_US. It prints "portion NANOSECONDS" for each, then "cpu
+ * NANOSECONDS". */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +20,11 @@ static int64_t cpu(void)
 {
 	struct rusage u;
 	getrusage(RUSAGE_SELF, &u);
-	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000LL + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000LL;
+	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000LL +
+		(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000LL;
 }
 
-/* Records what is to be told about CF number i, from 1: it reads DF i and makes DF i + 1. */
+/* Records the events of CF number i, from 1: it reads DF i and makes DF i + 1. */
 static void cf(uint64_t i);
 
 static void portions(char **argv)

@@ -1,19 +1,25 @@
-/* The mix through OTF2: the execution of a CF as Enter and Leave, its creation and end as ThreadTaskCreate and
- * ThreadTaskComplete, everything else as a parameter with one number, for OTF2 has no events for data.
- * With one argument it reads an archive back and prints the number of events. */
+/* The mix through OTF2. The execution of a CF is recorded as Enter and Leave, its creation and end as
+ * ThreadTaskCreate and ThreadTaskComplete. Everything else is a parameter with one number, because OTF2 has
+ * no events for data.
+ *
+ * With one argument the program reads an archive back and prints the number of events. */
 #include <otf2/otf2.h>
 #include "mix.h"
 
 static OTF2_EvtWriter *evt;
 
-static OTF2_FlushType pre_flush(void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
+static OTF2_FlushType pre_flush(
+	void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
 {
 	return OTF2_FLUSH;
 }
 
 static OTF2_TimeStamp post_flush(void *data, OTF2_FileType type, OTF2_LocationRef location) { return now(); }
 
-static void fact(OTF2_ParameterRef kind, uint64_t value) { OTF2_EvtWriter_ParameterUnsignedInt(evt, NULL, now(), kind, value); }
+static void fact(OTF2_ParameterRef kind, uint64_t value)
+{
+	OTF2_EvtWriter_ParameterUnsignedInt(evt, NULL, now(), kind, value);
+}
 
 static void cf(uint64_t i)
 {
@@ -33,17 +39,21 @@ static int64_t start;
 
 static void definitions(OTF2_Archive *a, uint64_t events)
 {
-	static const char *names[] = {"", "node", "process", "worker", "step", "requested", "ready", "create", "stored", "dropped", "destroy", "group", "team"};
+	static const char *names[] = {"", "node", "process", "worker", "step", "requested", "ready", "create",
+		"stored", "dropped", "destroy", "group", "team"};
 	OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(a);
 	OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, start, now() - start, OTF2_UNDEFINED_TIMESTAMP);
 	for (int i = 0; i < 13; i++) OTF2_GlobalDefWriter_WriteString(d, i, names[i]);
 	OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 1, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
-	OTF2_GlobalDefWriter_WriteLocationGroup(d, 0, 2, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0, OTF2_UNDEFINED_LOCATION_GROUP);
+	OTF2_GlobalDefWriter_WriteLocationGroup(
+		d, 0, 2, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0, OTF2_UNDEFINED_LOCATION_GROUP);
 	OTF2_GlobalDefWriter_WriteLocation(d, 0, 3, OTF2_LOCATION_TYPE_CPU_THREAD, events, 0);
-	OTF2_GlobalDefWriter_WriteRegion(d, 0, 4, 4, 0, OTF2_REGION_ROLE_TASK, OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
+	OTF2_GlobalDefWriter_WriteRegion(
+		d, 0, 4, 4, 0, OTF2_REGION_ROLE_TASK, OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
 	for (int i = 0; i < 6; i++) OTF2_GlobalDefWriter_WriteParameter(d, i, 5 + i, OTF2_PARAMETER_TYPE_UINT64);
 	const uint64_t members[] = {0};
-	OTF2_GlobalDefWriter_WriteGroup(d, 0, 11, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_PTHREAD, OTF2_GROUP_FLAG_NONE, 1, members);
+	OTF2_GlobalDefWriter_WriteGroup(
+		d, 0, 11, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_PTHREAD, OTF2_GROUP_FLAG_NONE, 1, members);
 	OTF2_GlobalDefWriter_WriteComm(d, 0, 12, 0, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
 }
 
@@ -52,7 +62,8 @@ static int write_all(char **argv)
 	static OTF2_FlushCallbacks flush = {.otf2_pre_flush = pre_flush, .otf2_post_flush = post_flush};
 	int64_t before = cpu();
 	start = now();
-	OTF2_Archive *a = OTF2_Archive_Open(argv[1], "mix", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+	OTF2_Archive *a = OTF2_Archive_Open(
+		argv[1], "mix", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
 	if (!a) return 1;
 	OTF2_Archive_SetFlushCallbacks(a, &flush, NULL);
 	OTF2_Archive_SetSerialCollectiveCallbacks(a);
@@ -72,19 +83,22 @@ static int write_all(char **argv)
 	return 0;
 }
 
-static OTF2_CallbackCode enter(OTF2_LocationRef l, OTF2_TimeStamp t, uint64_t pos, void *n, OTF2_AttributeList *a, OTF2_RegionRef r)
+static OTF2_CallbackCode enter(
+	OTF2_LocationRef l, OTF2_TimeStamp t, uint64_t pos, void *n, OTF2_AttributeList *a, OTF2_RegionRef r)
 {
 	++*(uint64_t *)n;
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode parameter(OTF2_LocationRef l, OTF2_TimeStamp t, uint64_t pos, void *n, OTF2_AttributeList *a, OTF2_ParameterRef p, uint64_t v)
+static OTF2_CallbackCode parameter(OTF2_LocationRef l, OTF2_TimeStamp t, uint64_t pos, void *n,
+	OTF2_AttributeList *a, OTF2_ParameterRef p, uint64_t v)
 {
 	++*(uint64_t *)n;
 	return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode task(OTF2_LocationRef l, OTF2_TimeStamp t, uint64_t pos, void *n, OTF2_AttributeList *a, OTF2_CommRef c, uint32_t thread, uint32_t generation)
+static OTF2_CallbackCode task(OTF2_LocationRef l, OTF2_TimeStamp t, uint64_t pos, void *n,
+	OTF2_AttributeList *a, OTF2_CommRef c, uint32_t thread, uint32_t generation)
 {
 	++*(uint64_t *)n;
 	return OTF2_CALLBACK_SUCCESS;

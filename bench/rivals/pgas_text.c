@@ -1,5 +1,6 @@
-/* pgas_text.c: a tracer for UPC programs as one writes it in an afternoon, behind the same interface (GASP): a file for each thread, in the folder
- * $TEXT_TRACE, and a line for each event, with the time, the event, where it is called and its arguments. */
+/* pgas_text.c: a tracer for UPC programs as one could write it in an afternoon, behind the same interface
+ * (GASP). Each thread writes a file in the folder $TEXT_TRACE, with a line for each event: the time, the
+ * event, where it is called and its arguments. */
 #include "gasp.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ gasp_context_t gasp_init(gasp_model_t model, int *argc, char ***argv) {
     return c;
 }
 
-/* Arguments by what an event is about; those of Berkeley UPC. */
+/* Arguments by kind of event, as in Berkeley UPC. */
 static void arguments(FILE *f, unsigned tag, gasp_evttype_t type, va_list v) {
     const void *a, *b;
     size_t n, m;
@@ -59,8 +60,10 @@ static void arguments(FILE *f, unsigned tag, gasp_evttype_t type, va_list v) {
         fprintf(f, " relaxed=%d to=%p from=%d bytes=%zu", i, a, whyslow_upc_threadof(b), n);
         break;
     case GASP_BUPC_ALL_REDUCE:
-        a = va_arg(v, void *), b = va_arg(v, void *), i = va_arg(v, int), n = va_arg(v, size_t), m = va_arg(v, size_t);
-        fprintf(f, " to=%d from=%d op=%d elements=%zu block=%zu", whyslow_upc_threadof(a), whyslow_upc_threadof(b), i, n, m);
+        a = va_arg(v, void *), b = va_arg(v, void *), i = va_arg(v, int), n = va_arg(v, size_t),
+        m = va_arg(v, size_t);
+        fprintf(f, " to=%d from=%d op=%d elements=%zu block=%zu", whyslow_upc_threadof(a),
+                whyslow_upc_threadof(b), i, n, m);
         break;
     case GASP_BUPC_COLLECTIVE_EXIT:
         fprintf(f, " status=%d", va_arg(v, int));
@@ -70,13 +73,15 @@ static void arguments(FILE *f, unsigned tag, gasp_evttype_t type, va_list v) {
     fputc('\n', f);
 }
 
-void gasp_event_notifyVA(gasp_context_t c, unsigned tag, gasp_evttype_t type, const char *file, int line, int column, va_list v) {
+void gasp_event_notifyVA(gasp_context_t c, unsigned tag, gasp_evttype_t type, const char *file, int line,
+                         int column, va_list v) {
     if (!c->on) return;
     fprintf(c->file, "%lld %u %s %s:%d:%d", now(), tag, types[type], file ? file : "-", line, column);
     arguments(c->file, tag, type, v);
 }
 
-void gasp_event_notify(gasp_context_t c, unsigned tag, gasp_evttype_t type, const char *file, int line, int column, ...) {
+void gasp_event_notify(gasp_context_t c, unsigned tag, gasp_evttype_t type, const char *file, int line,
+                       int column, ...) {
     va_list v;
     va_start(v, column);
     gasp_event_notifyVA(c, tag, type, file, line, column, v);

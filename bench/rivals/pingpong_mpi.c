@@ -1,5 +1,6 @@
-// Ping-pong between two processes: SIZE:TIMES:MS ... For each size, that many times, in portions for so many milliseconds;
-// prints the median over the portions of half a round trip, in nanoseconds.
+// Ping-pong between two processes. Arguments: SIZE:TIMES:MS ... Each size is sent that many times per
+// portion, for so many milliseconds. Prints the median over the portions of half a round trip, in
+// nanoseconds.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ int main(int argc, char **argv) {
 		if (sscanf(argv[a], "%ld:%ld:%ld", &size, &times, &ms) != 3) MPI_Abort(MPI_COMM_WORLD, 2);
 		char *b = calloc(1, size);
 		double began = 0;
-		int p = -1; // one to get warm
+		int p = -1; // the first warms up
 		for (int more = 1; more; MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD)) {
 			double start = MPI_Wtime();
 			for (long i = 0; i < times; i++) {

@@ -1,4 +1,5 @@
-/* A module that does not return, or closes what is not its own: MODE says where. It says "ready" before. */
+/* A module that does not return, or closes descriptors that are not its own. MODE says where; it prints
+ * "ready" before. */
 #include "whyslow_module.h"
 
 #include <stdio.h>
@@ -38,6 +39,7 @@ static void finish(void *self) {
     closes(CLOSE_AT_END);
 }
 
-static const wsm_module module = {WSM_VERSION, "odd_module", NULL, NULL, NULL, NULL, NULL, NULL, NULL, start, finish, NULL, NULL, NULL};
+static const wsm_module module = {
+    .version = WSM_VERSION, .name = "odd_module", .start = start, .finish = finish};
 
 const wsm_module *whyslow_module(void) { return &module; }

@@ -1,4 +1,5 @@
-/* Shared memory is allocated by all: those that come early wait for thread 0, who allocates, and for all others. Argument: memory or lock. */
+/* All threads allocate shared memory together: those that come early wait for thread 0, which allocates, and
+ * for all others. Argument: memory or lock. */
 #include "pattern.h"
 
 static int64_t root_late(const pattern_times *t, int threads, int i, int root) {
@@ -7,7 +8,8 @@ static int64_t root_late(const pattern_times *t, int threads, int i, int root) {
 }
 
 static int64_t other_late(const pattern_times *t, int threads, int i, int root) {
-    return pattern_clip(pattern_last(t, threads) - (t[i].enter > t[root].enter ? t[i].enter : t[root].enter), t[i]);
+    return pattern_clip(pattern_last(t, threads) - (t[i].enter > t[root].enter ? t[i].enter : t[root].enter),
+                        t[i]);
 }
 
 int upc_main(int argc, char **argv) {

@@ -1,4 +1,4 @@
-/* Threads come late to a barrier: wait at barrier. Those that are slow on their way out: barrier completion. */
+/* Threads come late to a barrier: wait at barrier. Some leave it slowly: barrier completion. */
 #include "pattern.h"
 
 int upc_main(int argc, char **argv) {

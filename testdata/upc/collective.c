@@ -1,18 +1,22 @@
-/* collective.c: UPC's collectives. Each thread fetches what it needs from where it is; reductions send partial results, prefix reductions a
- * sum that goes from block to block.
+/* collective.c: UPC's collectives. Each thread fetches the data it needs. Reductions send partial results;
+ * prefix reductions pass a sum from block to block.
  *
- * Modes, as MTU's reference implementation has them: ALLSYNC and MYSYNC are barriers, NOSYNC is nothing. With UPC_MYSYNC=partners a thread in
- * mode MYSYNC waits only, at entry, for those whose data it fetches and, at the end, for those that fetch its own: all threads
- * tell each other that they have entered, and that they have what they need.
- */
+ * Modes work as in MTU's reference implementation: ALLSYNC and MYSYNC are barriers, NOSYNC is nothing. With
+ * UPC_MYSYNC=partners a thread in mode MYSYNC waits only for its partners: at entry for those whose data it
+ * fetches, at the end for those that fetch its own. To that end all threads tell each other that they have
+ * entered, and that they have what they need. */
 #include "layer.h"
 
 #include <stdlib.h>
 
 typedef enum { ALL, PARTNERS, NO } mode;
 
-static mode in_mode(upc_flag_t flags) { return flags & UPC_IN_NOSYNC ? NO : flags & UPC_IN_MYSYNC && self.partners ? PARTNERS : ALL; }
-static mode out_mode(upc_flag_t flags) { return flags & UPC_OUT_NOSYNC ? NO : flags & UPC_OUT_MYSYNC && self.partners ? PARTNERS : ALL; }
+static mode in_mode(upc_flag_t flags) {
+    return flags & UPC_IN_NOSYNC ? NO : flags & UPC_IN_MYSYNC && self.partners ? PARTNERS : ALL;
+}
+static mode out_mode(upc_flag_t flags) {
+    return flags & UPC_OUT_NOSYNC ? NO : flags & UPC_OUT_MYSYNC && self.partners ? PARTNERS : ALL;
+}
 
 static void tell_all(uint64_t words) {
     be_fence();
@@ -25,12 +29,12 @@ static void enter(upc_flag_t flags) {
     else if (in_mode(flags) == PARTNERS) tell_all(ENTERED);
 }
 
-/* entered waits, where the mode asks for it, until the thread whose data is needed has entered. */
+/* entered waits until the thread whose data is needed has entered, if the mode asks for it. */
 static void entered(upc_flag_t flags, int thread) {
     if (in_mode(flags) == PARTNERS) be_await(self.me, ENTERED + 8 * (uint64_t)thread, self.collectives);
 }
 
-/* leave ends a collective; from and to (before it) are the threads that fetched this one's data. */
+/* leave ends a collective. from and to (exclusive) are the threads that fetched this one's data. */
 static void leave(upc_flag_t flags, int from, int to) {
     if (out_mode(flags) == ALL) layer_barrier();
     if (out_mode(flags) == PARTNERS) {
@@ -40,8 +44,10 @@ static void leave(upc_flag_t flags, int from, int to) {
     layer_linger();
 }
 
-/* own is the block of an array, of blocks of that size, that this thread has. */
-static upc_pts own(upc_pts p, size_t bytes) { return upc_block(p, (size_t)((self.me - p.thread + self.threads) % self.threads), bytes); }
+/* own returns this thread's block of an array with blocks of that size. */
+static upc_pts own(upc_pts p, size_t bytes) {
+    return upc_block(p, (size_t)((self.me - p.thread + self.threads) % self.threads), bytes);
+}
 
 static void one_to_all(upc_pts dst, upc_pts src, size_t nbytes, upc_flag_t flags) {
     enter(flags);
@@ -59,11 +65,13 @@ void upc_all_broadcast_at(upc_at at, upc_pts dst, upc_pts src, size_t nbytes, up
 
 void upc_all_scatter_at(upc_at at, upc_pts dst, upc_pts src, size_t nbytes, upc_flag_t flags) {
     TELL(at, SCATTER, GASP_START, &dst, &src, nbytes, (int)flags);
-    one_to_all(dst, upc_add(src, (int64_t)nbytes * ((self.me - dst.thread + self.threads) % self.threads)), nbytes, flags);
+    one_to_all(dst, upc_add(src, (int64_t)nbytes * ((self.me - dst.thread + self.threads) % self.threads)),
+               nbytes, flags);
     TELL(at, SCATTER, GASP_END, &dst, &src, nbytes, (int)flags);
 }
 
-/* fetch_all gets each thread's block, beginning with the next thread's, so that not all go to the same one. */
+/* fetch_all gets each thread's block. It begins with the next thread's, so that not all threads go to the
+ * same one. */
 static void fetch_all(upc_pts dst, upc_pts src, size_t nbytes, upc_flag_t flags) {
     for (int k = 1; k <= self.threads; k++) {
         size_t i = (size_t)((self.me + k) % self.threads);
@@ -91,7 +99,8 @@ void upc_all_gather_all_at(upc_at at, upc_pts dst, upc_pts src, size_t nbytes, u
 
 void upc_all_exchange_at(upc_at at, upc_pts dst, upc_pts src, size_t nbytes, upc_flag_t flags) {
     TELL(at, EXCHANGE, GASP_START, &dst, &src, nbytes, (int)flags);
-    size_t all = nbytes * (size_t)self.threads, mine = (size_t)((self.me - src.thread + self.threads) % self.threads);
+    size_t all = nbytes * (size_t)self.threads,
+           mine = (size_t)((self.me - src.thread + self.threads) % self.threads);
     upc_pts to = own(dst, all);
     enter(flags);
     for (int k = 1; k <= self.threads; k++) {
@@ -122,7 +131,7 @@ void upc_all_permute_at(upc_at at, upc_pts dst, upc_pts src, upc_pts perm, size_
     TELL(at, PERMUTE, GASP_END, &dst, &src, &perm, nbytes, (int)flags);
 }
 
-/* ---- Reductions ----------------------------------------------------------------------------------- */
+/* ---- Reductions ------------------------------------------------------------------------------ */
 
 typedef union { int i; long l; double d; } value;
 enum { TYPE_I = 4, TYPE_L = 6, TYPE_D = 9 }; /* gasp_upc_reduction_t */
@@ -180,7 +189,8 @@ static value element(const operation *o, const char *at) {
 
 typedef struct { long there; value v; } partial;
 
-/* add takes the elements of a block into a partial result, and keeps the results on the way where to is not null. */
+/* add adds the elements of a block to a partial result. It stores the intermediate results in to, unless that
+ * is null. */
 static void add(const operation *o, partial *p, const char *from, char *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
         value v = element(o, from + i * o->size);
@@ -195,12 +205,15 @@ static void add(const operation *o, partial *p, const char *from, char *to, size
     }
 }
 
-static void reduce(upc_pts dst, upc_pts src, const operation *o, size_t nelems, size_t blk, upc_flag_t flags) {
+static void reduce(upc_pts dst, upc_pts src, const operation *o, size_t nelems, size_t blk,
+                   upc_flag_t flags) {
     enter(flags);
     partial mine = {0, {.l = 0}};
     if (!blk) blk = nelems ? nelems : 1; /* all in one block */
-    for (size_t b = (size_t)((self.me - src.thread + self.threads) % self.threads); b * blk < nelems; b += (size_t)self.threads)
-        add(o, &mine, upc_cast(upc_block(src, b, blk * o->size)), NULL, nelems - b * blk < blk ? nelems - b * blk : blk);
+    for (size_t b = (size_t)((self.me - src.thread + self.threads) % self.threads); b * blk < nelems;
+         b += (size_t)self.threads)
+        add(o, &mine, upc_cast(upc_block(src, b, blk * o->size)), NULL,
+            nelems - b * blk < blk ? nelems - b * blk : blk);
     if (dst.thread != self.me) {
         layer_mail(dst.thread, &mine, sizeof mine);
     } else {
@@ -212,36 +225,44 @@ static void reduce(upc_pts dst, upc_pts src, const operation *o, size_t nelems, 
         }
         if (mine.there) layer_put(dst, &mine.v, o->size);
     }
-    leave(flags, 0, 0); /* everyone has read its own only */
+    leave(flags, 0, 0); /* each thread has read only its own data */
 }
 
-static void prefix(upc_pts dst, upc_pts src, const operation *o, size_t nelems, size_t blk, upc_flag_t flags) {
+static void prefix(upc_pts dst, upc_pts src, const operation *o, size_t nelems, size_t blk,
+                   upc_flag_t flags) {
     enter(flags);
     if (!blk) blk = nelems ? nelems : 1;
     partial sum = {0, {.l = 0}};
     size_t threads = (size_t)self.threads;
-    for (size_t b = (size_t)((self.me - src.thread + self.threads) % self.threads); b * blk < nelems; b += threads) {
+    for (size_t b = (size_t)((self.me - src.thread + self.threads) % self.threads); b * blk < nelems;
+         b += threads) {
         if (b && threads > 1) layer_take_mail((self.me + self.threads - 1) % self.threads, &sum, sizeof sum);
         size_t bytes = blk * o->size, left = nelems - b * blk;
-        add(o, &sum, upc_cast(upc_block(src, b, bytes)), upc_cast(upc_block(dst, b, bytes)), left < blk ? left : blk);
+        add(o, &sum, upc_cast(upc_block(src, b, bytes)), upc_cast(upc_block(dst, b, bytes)),
+            left < blk ? left : blk);
         if (left > blk && threads > 1) layer_mail((self.me + 1) % self.threads, &sum, sizeof sum);
     }
     leave(flags, 0, 0);
 }
 
-#define REDUCTION(letter, ctype, functype, field)                                                                                              \
-    void upc_all_reduce##letter##_at(upc_at at, upc_pts dst, upc_pts src, upc_op_t op, size_t nelems, size_t blk, functype func, upc_flag_t flags) { \
-        operation o = {.type = TYPE_##letter, .size = sizeof(ctype), .op = op, .field = func};                                   \
-        TELL(at, REDUCE, GASP_START, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags, o.type);                                \
-        reduce(dst, src, &o, nelems, blk, flags);                                                                                              \
-        TELL(at, REDUCE, GASP_END, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags, o.type);                                  \
-    }                                                                                                                                          \
-    void upc_all_prefix_reduce##letter##_at(upc_at at, upc_pts dst, upc_pts src, upc_op_t op, size_t nelems, size_t blk, functype func,         \
-                                            upc_flag_t flags) {                                                                                \
-        operation o = {.type = TYPE_##letter, .size = sizeof(ctype), .op = op, .field = func};                                   \
-        TELL(at, PREFIX_REDUCE, GASP_START, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags, o.type);                         \
-        prefix(dst, src, &o, nelems, blk, flags);                                                                                              \
-        TELL(at, PREFIX_REDUCE, GASP_END, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags, o.type);                           \
+#define REDUCTION(letter, ctype, functype, field)                                                            \
+    void upc_all_reduce##letter##_at(upc_at at, upc_pts dst, upc_pts src, upc_op_t op, size_t nelems,        \
+                                     size_t blk, functype func, upc_flag_t flags) {                          \
+        operation o = {.type = TYPE_##letter, .size = sizeof(ctype), .op = op, .field = func};               \
+        TELL(at, REDUCE, GASP_START, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags,       \
+             o.type);                                                                                        \
+        reduce(dst, src, &o, nelems, blk, flags);                                                            \
+        TELL(at, REDUCE, GASP_END, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags,         \
+             o.type);                                                                                        \
+    }                                                                                                        \
+    void upc_all_prefix_reduce##letter##_at(upc_at at, upc_pts dst, upc_pts src, upc_op_t op, size_t nelems, \
+                                            size_t blk, functype func, upc_flag_t flags) {                   \
+        operation o = {.type = TYPE_##letter, .size = sizeof(ctype), .op = op, .field = func};               \
+        TELL(at, PREFIX_REDUCE, GASP_START, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func,            \
+             (int)flags, o.type);                                                                            \
+        prefix(dst, src, &o, nelems, blk, flags);                                                            \
+        TELL(at, PREFIX_REDUCE, GASP_END, &dst, &src, op, nelems, blk, (void *)(uintptr_t)func, (int)flags,  \
+             o.type);                                                                                        \
     }
 
 REDUCTION(I, int, upc_func_i, fi)

@@ -1,5 +1,5 @@
-/* Every operation once and more, in many modes, each with a check of what it did. Argument: "exit" ends with upc_global_exit(7) by thread 0, "quit"
- * with exit(8), "kill" by a signal. */
+/* Every operation at least once, in many modes, each with a check of its effect. Argument: "exit" ends with
+ * upc_global_exit(7) by thread 0, "quit" with exit(8), "kill" by a signal. */
 #include "upc.h"
 
 #include <signal.h>
@@ -16,7 +16,9 @@ static void check(int right, const char *what, int line) {
 }
 #define CHECK(what) check(what, #what, __LINE__)
 
-static upc_pts mine(upc_pts p, size_t bytes) { return upc_block(p, (size_t)((MYTHREAD - p.thread + THREADS) % THREADS), bytes); }
+static upc_pts mine(upc_pts p, size_t bytes) {
+    return upc_block(p, (size_t)((MYTHREAD - p.thread + THREADS) % THREADS), bytes);
+}
 
 static void memory(void) {
     UPC_FUNCTION;
@@ -48,12 +50,14 @@ static void memory(void) {
     upc_free(once);
     CHECK(upc_all_alloc(0, 8).thread == -1 && upc_alloc(0).thread == -1);
     upc_free(UPC_NULL);
-    CHECK(upc_phaseof(all) == 0 && upc_threadof(next) == (MYTHREAD + 1) % THREADS && upc_addrfield(next) >= upc_addrfield(all));
+    CHECK(upc_phaseof(all) == 0 && upc_threadof(next) == (MYTHREAD + 1) % THREADS &&
+          upc_addrfield(next) >= upc_addrfield(all));
 }
 
 static void later(void) {
     UPC_FUNCTION;
-    upc_pts all = upc_all_alloc((size_t)THREADS * 2, N), others[2] = {upc_block(all, (size_t)((MYTHREAD + 1) % THREADS), N), upc_add(mine(all, N), N)};
+    upc_pts all = upc_all_alloc((size_t)THREADS * 2, N),
+            others[2] = {upc_block(all, (size_t)((MYTHREAD + 1) % THREADS), N), upc_add(mine(all, N), N)};
     char bytes[2][N], got[2][N];
     memset(bytes, MYTHREAD + 1, sizeof bytes);
     for (int i = 0; i < 2; i++) bupc_waitsync(bupc_memput_async(others[i], bytes[i], N));
@@ -99,11 +103,12 @@ static int larger(int a, int b) { return a > b ? a : b; }
 static void collectives(upc_flag_t flags, int strict) {
     UPC_FUNCTION;
     size_t threads = (size_t)THREADS, me = (size_t)MYTHREAD, n = N * sizeof(int), big = n * threads;
-    upc_pts a = upc_all_alloc(threads, big), b = upc_all_alloc(threads, big), c = upc_all_alloc(threads, big), perm = upc_all_alloc(threads, sizeof(int));
+    upc_pts a = upc_all_alloc(threads, big), b = upc_all_alloc(threads, big), c = upc_all_alloc(threads, big),
+            perm = upc_all_alloc(threads, sizeof(int));
     int *src = upc_cast(mine(a, big)), *dst = upc_cast(mine(b, big));
     for (size_t i = 0; i < N * threads; i++) src[i] = (int)(me * 10000 + i);
     *(int *)upc_cast(mine(perm, sizeof(int))) = (MYTHREAD + THREADS - 1) % THREADS;
-    if (!strict) upc_barrier(); /* in mode NOSYNC data must be there before */
+    if (!strict) upc_barrier(); /* in mode NOSYNC the data must be there beforehand */
 #define DONE if (!strict) upc_barrier()
     upc_pts root = upc_block(a, threads - 1, big);
     upc_all_broadcast(b, root, n, flags);
@@ -114,7 +119,8 @@ static void collectives(upc_flag_t flags, int strict) {
     CHECK(dst[3] == (THREADS - 1) * 10000 + 3 + MYTHREAD * N);
     upc_all_gather(upc_block(c, threads - 1, big), a, n, flags);
     DONE;
-    if (MYTHREAD == THREADS - 1) CHECK(((int *)upc_cast(mine(c, big)))[3 + (THREADS > 1 ? N : 0)] == (THREADS > 1 ? 10003 : 3));
+    if (MYTHREAD == THREADS - 1)
+        CHECK(((int *)upc_cast(mine(c, big)))[3 + (THREADS > 1 ? N : 0)] == (THREADS > 1 ? 10003 : 3));
     upc_all_gather_all(c, a, n, flags);
     DONE;
     CHECK(((int *)upc_cast(mine(c, big)))[(threads - 1) * N] == (THREADS - 1) * 10000);
@@ -137,7 +143,8 @@ static void collectives(upc_flag_t flags, int strict) {
     if (!MYTHREAD) CHECK(*(double *)upc_cast(c) == 0.5 * N * THREADS);
     for (size_t i = 0; i < N / 4; i++) ((long *)(void *)src)[i] = MYTHREAD + 2;
     if (!strict) upc_barrier();
-    upc_all_prefix_reduceL(upc_block(b, threads - 1, big), upc_block(a, threads - 1, big), UPC_ADD, 5, 0, NULL, flags);
+    upc_all_prefix_reduceL(upc_block(b, threads - 1, big), upc_block(a, threads - 1, big), UPC_ADD, 5, 0,
+                           NULL, flags);
     DONE;
     if (MYTHREAD == THREADS - 1) CHECK(((long *)(void *)dst)[4] == 5 * (THREADS + 1));
     upc_barrier();

@@ -1,4 +1,4 @@
-/* hooks.c: what the tool asks for, since only UPC code can look into pointers to shared. */
+/* hooks.c: the functions that the tool needs, because only UPC code can look into pointers to shared. */
 #include "layer.h"
 
 int whyslow_upc_mythread(void) { return self.me; }

@@ -1,5 +1,5 @@
-/* A function that takes threads different times, before a barrier: load imbalance of that function, which is seen where functions are
- * instrumented (UPC_INST=functions). */
+/* A function that takes threads different times, before a barrier: load imbalance of that function. It is
+ * visible if functions are instrumented (UPC_INST=functions). */
 #include "pattern.h"
 
 static int64_t mean(const pattern_times *t, int threads) {

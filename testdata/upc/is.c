@@ -1,20 +1,22 @@
-/* IS: integers are sorted by counting. As it was, each turn allocates its arrays by all threads, and a thread gets its keys from the others one after the
- * other, each transfer waiting for the one before. With "optimised" the arrays are allocated once, and all transfers are under way while
- * the keys that are here already are counted. Arguments: keys in thousands (default 500), bits of a key (default 16), turns (default 10), how it is done
- * (default "original"). */
+/* IS: integers are sorted by counting. In the original, all threads allocate arrays in each turn. A thread
+ * gets its keys from one thread after the other, and each transfer waits for the one before. With "optimised"
+ * the arrays are allocated once, and all transfers are in flight while the local keys are counted. Arguments:
+ * keys in thousands (default 500), bits of a key (default 16), turns (default 10), variant (default
+ * "original"). */
 #include "kernel.h"
 
 typedef struct {
     int optimised;
-    long keys, first, mine, bits; /* all keys; of this thread's the first, and how many there are */
-    upc_pts counts, sorted;       /* shared: by thread, how many of its keys go to each thread; they, in that order */
+    long keys, first, mine, bits; /* all keys; the first of this thread's, and their number */
+    /* Shared: by thread, how many of its keys go to each thread; the keys, in that order. */
+    upc_pts counts, sorted;
     uint32_t *own, *got;
     long *place, *ranks;
 } sorter;
 
 static uint32_t key(const sorter *s, long i, int turn) {
     uint64_t h = kernel_hash((uint64_t)i * 1000003 + (uint64_t)turn);
-    return (uint32_t)(((h & 0xffffffff) + (h >> 32)) >> (33 - s->bits)); /* more in the middle */
+    return (uint32_t)(((h & 0xffffffff) + (h >> 32)) >> (33 - s->bits)); /* more keys in the middle */
 }
 
 static long portion(const sorter *s) { return (s->keys + THREADS - 1) / THREADS; }
@@ -31,7 +33,7 @@ static void give_back(sorter *s) {
     if (!MYTHREAD) upc_free(s->counts), upc_free(s->sorted);
 }
 
-/* change gives two of all keys new values, so that each turn has its own result. */
+/* change gives two keys new values, so that each turn has a different result. */
 static void change(sorter *s, int turn) {
     for (long i = turn; i < s->keys; i += s->keys / 2 + 1)
         if (i >= s->first && i < s->first + s->mine) s->own[i - s->first] = key(s, i, turn + 1);
@@ -41,7 +43,8 @@ static void change(sorter *s, int turn) {
 static void split(sorter *s) {
     UPC_FUNCTION;
     long *counts = upc_cast(upc_block(s->counts, (size_t)MYTHREAD, (size_t)THREADS * sizeof(long)));
-    uint32_t *sorted = upc_cast(upc_block(s->sorted, (size_t)MYTHREAD, (size_t)portion(s) * sizeof(uint32_t)));
+    size_t bytes = (size_t)portion(s) * sizeof(uint32_t);
+    uint32_t *sorted = upc_cast(upc_block(s->sorted, (size_t)MYTHREAD, bytes));
     memset(counts, 0, (size_t)THREADS * sizeof *counts);
     for (long i = 0; i < s->mine; i++) counts[goes_to(s, s->own[i])]++;
     for (int t = 0; t < THREADS; t++) s->place[t] = t ? s->place[t - 1] + counts[t - 1] : 0;
@@ -53,7 +56,7 @@ static void count(sorter *s, const uint32_t *keys, long n) {
     for (long i = 0; i < n; i++) s->ranks[keys[i]]++;
 }
 
-/* turn returns this thread's part of the checksum: of the ranks of its keys. */
+/* turn returns this thread's part of the checksum, over the ranks of its keys. */
 static uint64_t turn(sorter *s, kernel_sums sums, int number) {
     UPC_FUNCTION;
     size_t row = (size_t)THREADS * sizeof(long);
@@ -62,20 +65,22 @@ static uint64_t turn(sorter *s, kernel_sums sums, int number) {
     split(s);
     upc_barrier();
     long *counts = kernel_memory(row * (size_t)THREADS), total = 0, below = 0;
-    for (int t = 0; t < THREADS; t++) upc_memget(counts + t * THREADS, upc_block(s->counts, (size_t)t, row), row);
+    for (int t = 0; t < THREADS; t++)
+        upc_memget(counts + t * THREADS, upc_block(s->counts, (size_t)t, row), row);
     memset(s->ranks, 0, sizeof *s->ranks << s->bits);
     bupc_handle_t handles[256];
-    for (int k = 1; k <= THREADS; k++) { /* its own last: they are there at once */
+    for (int k = 1; k <= THREADS; k++) { /* its own keys last: they need no transfer */
         int t = (MYTHREAD + k) % THREADS;
         long from = 0, n = counts[t * THREADS + MYTHREAD];
         for (int j = 0; j < MYTHREAD; j++) from += counts[t * THREADS + j], below += counts[t * THREADS + j];
-        upc_pts src = upc_add(upc_block(s->sorted, (size_t)t, (size_t)portion(s) * sizeof(uint32_t)), from * (long)sizeof(uint32_t));
+        upc_pts src = upc_add(upc_block(s->sorted, (size_t)t, (size_t)portion(s) * sizeof(uint32_t)),
+                              from * (long)sizeof(uint32_t));
         if (s->optimised) handles[t] = bupc_memget_async(s->got + total, src, (size_t)n * sizeof(uint32_t));
         else upc_memget(s->got + total, src, (size_t)n * sizeof(uint32_t));
         total += n;
     }
     if (s->optimised) {
-        long at = total; /* those that are here first */
+        long at = total; /* the local ones first */
         for (int k = THREADS; k > 0; k--) {
             int t = (MYTHREAD + k) % THREADS;
             at -= counts[t * THREADS + MYTHREAD];
@@ -100,7 +105,8 @@ static uint64_t turn(sorter *s, kernel_sums sums, int number) {
 
 int upc_main(int argc, char **argv) {
     UPC_FUNCTION;
-    sorter s = {.keys = kernel_number(argc, argv, 1, 500, 1) * 1000, .bits = kernel_number(argc, argv, 2, 16, 1)};
+    sorter s = {.keys = kernel_number(argc, argv, 1, 500, 1) * 1000,
+                .bits = kernel_number(argc, argv, 2, 16, 1)};
     int turns = (int)kernel_number(argc, argv, 3, 10, 1);
     if (s.bits > 24) kernel_fail("bits: 24 at most");
     s.optimised = argc > 4 && !strcmp(argv[4], "optimised");

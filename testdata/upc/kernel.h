@@ -1,5 +1,6 @@
-/* kernel.h: for small programs after the kernels of the NAS Parallel Benchmarks. Each checks itself and prints a checksum that is the same for any
- * number of threads: values come from hashes of global indices, and sums over threads are made of integers. */
+/* kernel.h: for small programs modelled on the kernels of the NAS Parallel Benchmarks. Each checks itself and
+ * prints a checksum that is the same for any number of threads: values are hashes of global indices, and sums
+ * over threads are sums of integers. */
 #ifndef KERNEL_H
 #define KERNEL_H
 
@@ -17,7 +18,7 @@ static inline uint64_t kernel_hash(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* kernel_unit is a number from 0 to 1. */
+/* kernel_unit returns a number from 0 to 1. */
 static inline double kernel_unit(uint64_t x) { return (double)(kernel_hash(x) >> 11) * 0x1p-53; }
 
 static inline void kernel_fail(const char *what) {
@@ -25,7 +26,7 @@ static inline void kernel_fail(const char *what) {
     upc_global_exit(1);
 }
 
-/* kernel_number is an argument of the program, from least up. */
+/* kernel_number returns an argument of the program, which must be at least least. */
 static inline long kernel_number(int argc, char **argv, int i, long otherwise, long least) {
     long v = i < argc ? atol(argv[i]) : otherwise;
     if (v < least) kernel_fail("an argument is too small");
@@ -38,11 +39,12 @@ static inline void *kernel_memory(size_t n) {
     return p;
 }
 
-/* A sum over all threads, exact: of integers, or of numbers in units of 2^-30. */
+/* An exact sum over all threads: of integers, or of numbers in units of 2^-30. */
 typedef struct { upc_pts src, dst; } kernel_sums;
 
 static inline kernel_sums kernel_sums_new(void) {
-    return (kernel_sums){upc_all_alloc((size_t)THREADS, sizeof(long)), upc_all_alloc((size_t)THREADS, sizeof(long))};
+    return (kernel_sums){upc_all_alloc((size_t)THREADS, sizeof(long)),
+                         upc_all_alloc((size_t)THREADS, sizeof(long))};
 }
 
 static inline long kernel_over_all(upc_at at, kernel_sums s, long mine, upc_op_t op) {
@@ -53,7 +55,7 @@ static inline long kernel_over_all(upc_at at, kernel_sums s, long mine, upc_op_t
     return sum;
 }
 #define kernel_sum(sums, mine) kernel_over_all(UPC_AT, sums, mine, UPC_ADD)
-/* kernel_check joins the threads' parts of a checksum, which are made by ^. */
+/* kernel_check combines the threads' parts of a checksum by exclusive or. */
 #define kernel_check(sums, part) ((uint64_t)kernel_over_all(UPC_AT, sums, (long)(part), UPC_XOR))
 
 static inline long kernel_fixed(double x) { return lround(x * 0x1p30); }
@@ -61,7 +63,9 @@ static inline double kernel_real(long x) { return (double)x * 0x1p-30; }
 
 static inline void kernel_end(const char *name, uint64_t checksum, int64_t since) {
     upc_barrier();
-    if (!MYTHREAD) printf("%s checksum %016llx seconds %.6f\n", name, (unsigned long long)checksum, (double)(upc_now() - since) * 1e-9);
+    if (!MYTHREAD)
+        printf("%s checksum %016llx seconds %.6f\n", name, (unsigned long long)checksum,
+               (double)(upc_now() - since) * 1e-9);
 }
 
 #endif

@@ -1,9 +1,9 @@
-/* layer.c: UPC's operations but the collectives (collective.c), over the words and bytes of backend.h.
+/* layer.c: UPC's operations except the collectives (collective.c), over the words and bytes of backend.h.
  *
- * Barriers: threads add 1 to a word of thread 0; the last one stores the barrier's number in a word of each thread, which waits for it there.
- * So notify and wait need nothing else. Locks give tickets, so that who asked first gets it first. Arrays over all threads are found
- * a place by one thread, in a table that thread 0 keeps.
- */
+ * Barriers: threads add 1 to a word of thread 0. The last one stores the number of the barrier in a word of
+ * each thread, which waits for it there. So notify and wait need nothing else. Locks hand out tickets: first
+ * come, first served. One thread finds a place for arrays over all threads, in a table that thread 0
+ * keeps. */
 #define _GNU_SOURCE
 #include "layer.h"
 
@@ -16,16 +16,19 @@
 __thread layer_self self;
 
 static const unsigned bupc[EVENTS] = {
-    [COLLECTIVE_EXIT] = 1210, [NONCOLLECTIVE_EXIT] = 1211, [C_FUNC] = 1023, [NOTIFY] = 1100, [WAIT] = 1101, [ALLOC] = 1000, [GLOBAL_ALLOC] = 1001,
-    [ALL_ALLOC] = 1002, [FREE] = 1003, [GLOBAL_LOCK_ALLOC] = 1010, [ALL_LOCK_ALLOC] = 1011, [LOCK_FREE] = 1012, [LOCK_ATTEMPT] = 1013, [LOCK] = 1014,
-    [UNLOCK] = 1015, [MEMGET] = 1030, [MEMPUT] = 1031, [MEMCPY] = 1032, [MEMSET] = 1033, [PUT] = 1110, [GET] = 1111, [NB_SYNC] = 1122, [NB_TRYSYNC] = 1130,
-    [NB_MEMGET] = 1131, [NB_MEMPUT] = 1132, [NB_MEMCPY] = 1133, [BROADCAST] = 1300, [SCATTER] = 1310, [GATHER] = 1320, [GATHER_ALL] = 1330,
-    [EXCHANGE] = 1340, [PERMUTE] = 1350, [REDUCE] = 1400, [PREFIX_REDUCE] = 1410};
-/* GUPC never tells of collectives and of transfers that are waited for. */
+    [COLLECTIVE_EXIT] = 1210, [NONCOLLECTIVE_EXIT] = 1211, [C_FUNC] = 1023, [NOTIFY] = 1100, [WAIT] = 1101,
+    [ALLOC] = 1000, [GLOBAL_ALLOC] = 1001, [ALL_ALLOC] = 1002, [FREE] = 1003, [GLOBAL_LOCK_ALLOC] = 1010,
+    [ALL_LOCK_ALLOC] = 1011, [LOCK_FREE] = 1012, [LOCK_ATTEMPT] = 1013, [LOCK] = 1014, [UNLOCK] = 1015,
+    [MEMGET] = 1030, [MEMPUT] = 1031, [MEMCPY] = 1032, [MEMSET] = 1033, [PUT] = 1110, [GET] = 1111,
+    [NB_SYNC] = 1122, [NB_TRYSYNC] = 1130, [NB_MEMGET] = 1131, [NB_MEMPUT] = 1132, [NB_MEMCPY] = 1133,
+    [BROADCAST] = 1300, [SCATTER] = 1310, [GATHER] = 1320, [GATHER_ALL] = 1330, [EXCHANGE] = 1340,
+    [PERMUTE] = 1350, [REDUCE] = 1400, [PREFIX_REDUCE] = 1410};
+/* GUPC does not report collectives, nor transfers that are waited for. */
 static const unsigned gupc[EVENTS] = {
-    [COLLECTIVE_EXIT] = 5, [NONCOLLECTIVE_EXIT] = 6, [C_FUNC] = 1, [NOTIFY] = 7, [WAIT] = 8, [BARRIER] = 9, [FORALL] = 11, [ALLOC] = 14, [GLOBAL_ALLOC] = 12,
-    [ALL_ALLOC] = 13, [FREE] = 15, [GLOBAL_LOCK_ALLOC] = 16, [ALL_LOCK_ALLOC] = 17, [LOCK_FREE] = 18, [LOCK_ATTEMPT] = 20, [LOCK] = 19, [UNLOCK] = 21,
-    [MEMGET] = 23, [MEMPUT] = 24, [MEMCPY] = 22, [MEMSET] = 25, [PUT] = 27, [GET] = 26};
+    [COLLECTIVE_EXIT] = 5, [NONCOLLECTIVE_EXIT] = 6, [C_FUNC] = 1, [NOTIFY] = 7, [WAIT] = 8, [BARRIER] = 9,
+    [FORALL] = 11, [ALLOC] = 14, [GLOBAL_ALLOC] = 12, [ALL_ALLOC] = 13, [FREE] = 15,
+    [GLOBAL_LOCK_ALLOC] = 16, [ALL_LOCK_ALLOC] = 17, [LOCK_FREE] = 18, [LOCK_ATTEMPT] = 20, [LOCK] = 19,
+    [UNLOCK] = 21, [MEMGET] = 23, [MEMPUT] = 24, [MEMCPY] = 22, [MEMSET] = 25, [PUT] = 27, [GET] = 26};
 
 int upc_mythread(void) { return self.me; }
 int upc_threads(void) { return self.threads; }
@@ -43,7 +46,8 @@ int64_t upc_now(void) {
 
 static void until(int64_t when) {
     for (int64_t left; (left = when - upc_now()) > 0;)
-        if (left > 100000) nanosleep(&(struct timespec){(left - 60000) / 1000000000, (left - 60000) % 1000000000}, NULL);
+        if (left > 100000)
+            nanosleep(&(struct timespec){(left - 60000) / 1000000000, (left - 60000) % 1000000000}, NULL);
 }
 
 void upc_linger(double ms) { self.linger = ms; }
@@ -53,14 +57,15 @@ void layer_linger(void) {
     self.linger = 0;
 }
 
-/* ---- Start and end ----------------------------------------------------------------------------- */
+/* ---- Start and end --------------------------------------------------------------------------- */
 
 static int chosen(const char *name, const char *first, const char *second, const char *third) {
     const char *text = getenv(name);
     if (!text || !*text || !strcmp(text, first)) return 0;
     if (!strcmp(text, second)) return 1;
     if (third && !strcmp(text, third)) return 2;
-    fprintf(stderr, "%s=%s: it must be %s, %s%s%s\n", name, text, first, second, third ? " or " : "", third ? third : "");
+    fprintf(stderr, "%s=%s: it must be %s, %s%s%s\n", name, text, first, second, third ? " or " : "",
+            third ? third : "");
     be_exit(2);
 }
 
@@ -95,7 +100,7 @@ void upc_global_exit_at(upc_at at, int status) {
     be_exit(status);
 }
 
-/* ---- Barriers and locks ------------------------------------------------------------------------- */
+/* ---- Barriers and locks ---------------------------------------------------------------------- */
 
 static void notify(void) {
     uint64_t all = ++self.barriers * (uint64_t)self.threads;
@@ -137,11 +142,11 @@ void upc_barrier_at(upc_at at, int named, int expr) {
 }
 
 void upc_fence_at(upc_at at) {
-    (void)at; /* neither implementation tells of fences */
+    (void)at; /* neither implementation reports fences */
     be_fence();
 }
 
-/* A lock is two words: tickets given, tickets served. */
+/* A lock is two words: tickets handed out, tickets served. */
 static void lock_take(int thread, uint64_t addr) { be_await(thread, addr + 8, be_add(thread, addr, 1)); }
 static void lock_give(int thread, uint64_t addr) { be_add(thread, addr + 8, 1); }
 
@@ -165,15 +170,16 @@ void upc_unlock_at(upc_at at, upc_lock_t lock) {
     TELL(at, UNLOCK, GASP_END, &lock);
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 typedef struct { uint64_t n; struct { uint64_t off, size; } used[2000]; } heap; /* in order of offsets */
 
 static size_t heap_size(uint64_t n) { return sizeof(uint64_t) + n * sizeof ((heap *)0)->used[0]; }
 
-/* change runs with the table of a heap of that thread: size != 0 finds that many bytes between from and to and returns where; otherwise what
- * is at off is given back. */
-static uint64_t change(int thread, uint64_t lock, uint64_t table, uint64_t from, uint64_t to, uint64_t size, uint64_t off) {
+/* change changes the table of a thread's heap. If size is not 0, it finds that many bytes between from and to
+ * and returns their offset; otherwise it frees the block at off. */
+static uint64_t change(int thread, uint64_t lock, uint64_t table, uint64_t from, uint64_t to, uint64_t size,
+                       uint64_t off) {
     heap *h = malloc(sizeof *h);
     if (!h) layer_fail("no memory");
     lock_take(thread, lock);
@@ -182,7 +188,8 @@ static uint64_t change(int thread, uint64_t lock, uint64_t table, uint64_t from,
     uint64_t i = 0, result = off;
     if (size) {
         if (h->n == 2000) layer_fail("too many shared objects");
-        for (result = from; i < h->n && result + size > h->used[i].off; i++) result = h->used[i].off + h->used[i].size;
+        for (result = from; i < h->n && result + size > h->used[i].off; i++)
+            result = h->used[i].off + h->used[i].size;
         if (result + size > to) layer_fail("no shared memory left: give it more by UPC_SEGMENT");
         memmove(&h->used[i + 1], &h->used[i], (h->n++ - i) * sizeof h->used[0]);
         h->used[i].off = result, h->used[i].size = size;
@@ -201,12 +208,13 @@ static uint64_t change(int thread, uint64_t lock, uint64_t table, uint64_t from,
 static uint64_t own_part(void) { return self.segment / 4 * 3; }
 
 static upc_pts over_all(size_t nblocks, size_t nbytes) {
-    uint64_t threads = (uint64_t)self.threads, size = ((nblocks + threads - 1) / threads * nbytes + 63) / 64 * 64;
+    uint64_t threads = (uint64_t)self.threads,
+             size = ((nblocks + threads - 1) / threads * nbytes + 63) / 64 * 64;
     if (!size) return UPC_NULL;
     return (upc_pts){0, 0, change(0, ALL_HEAP_LOCK, ALL_HEAP, HEAP, own_part(), size, 0)};
 }
 
-/* By all threads, as libupc does it: thread 0 allocates between two barriers. */
+/* By all threads, as in libupc: thread 0 allocates between two barriers. */
 static upc_pts by_all(size_t nblocks, size_t nbytes) {
     layer_barrier();
     if (!self.me) {
@@ -237,7 +245,10 @@ upc_pts upc_global_alloc_at(upc_at at, size_t nblocks, size_t nbytes) {
 upc_pts upc_alloc_at(upc_at at, size_t nbytes) {
     TELL(at, ALLOC, GASP_START, nbytes);
     upc_pts p = UPC_NULL;
-    if (nbytes) p = (upc_pts){self.me, 0, change(self.me, OWN_HEAP_LOCK, OWN_HEAP, own_part(), self.segment, (nbytes + 63) / 64 * 64, 0)};
+    if (nbytes)
+        p = (upc_pts){self.me, 0,
+                      change(self.me, OWN_HEAP_LOCK, OWN_HEAP, own_part(), self.segment,
+                             (nbytes + 63) / 64 * 64, 0)};
     TELL(at, ALLOC, GASP_END, nbytes, &p);
     return p;
 }
@@ -291,9 +302,10 @@ void *upc_cast(upc_pts p) {
 void *upc_notes(void) { return be_local(NOTES); }
 void upc_notes_of(int thread, void *dst, size_t n) { be_get(dst, thread, NOTES, n); }
 
-/* ---- Transfers ------------------------------------------------------------------------------------- */
+/* ---- Transfers ------------------------------------------------------------------------------- */
 
-/* due gives when a transfer that begins now is complete on the network that is played: transfers of a thread share its link. */
+/* due returns when a transfer that begins now is complete on the simulated network. The transfers of a thread
+ * share its link. */
 static int64_t due(int thread, size_t n) {
     if (thread == self.me || (!self.latency && !self.ns_per_kib)) return 0;
     int64_t now = upc_now();
@@ -316,7 +328,7 @@ void layer_put(upc_pts dst, const void *src, size_t n) {
     if (end) until(end);
 }
 
-/* The bytes go through this thread's memory, or from it or to it where one end is its own. */
+/* The bytes go through this thread's memory, or directly if one end is its own. */
 void layer_copy(upc_pts dst, upc_pts src, size_t n) {
     if (dst.thread == self.me) {
         layer_get(be_local(dst.addr), src, n);
@@ -383,7 +395,7 @@ void upc_write_at(upc_at at, int relaxed, upc_pts dst, const void *src, size_t n
     if (!relaxed) be_fence();
 }
 
-/* A handle is the number of a place in transfers, counted from 1, which the next transfer may get again. */
+/* A handle is the number of a place in transfers, counted from 1. Later transfers reuse it. */
 static bupc_handle_t begun(int64_t end) {
     for (uintptr_t i = 0; i < sizeof self.transfers / sizeof self.transfers[0]; i++)
         if (!self.transfers[i].used) {
@@ -395,7 +407,7 @@ static bupc_handle_t begun(int64_t end) {
 
 bupc_handle_t bupc_memget_async_at(upc_at at, void *dst, upc_pts src, size_t n) {
     TELL(at, NB_MEMGET, GASP_START, dst, &src, n);
-    bupc_handle_t handle = NULL; /* what is here already is complete at once */
+    bupc_handle_t handle = NULL; /* a local transfer is complete at once */
     if (src.thread == self.me) memmove(dst, be_local(src.addr), n);
     else handle = begun(due(src.thread, n)), be_get_nb(dst, src.thread, src.addr, n);
     TELL(at, NB_MEMGET, GASP_END, dst, &src, n, handle);
@@ -414,8 +426,10 @@ bupc_handle_t bupc_memput_async_at(upc_at at, upc_pts dst, const void *src, size
 bupc_handle_t bupc_memcpy_async_at(upc_at at, upc_pts dst, upc_pts src, size_t n) {
     TELL(at, NB_MEMCPY, GASP_START, &dst, &src, n);
     bupc_handle_t handle = NULL;
-    if (dst.thread == self.me && src.thread != self.me) handle = begun(due(src.thread, n)), be_get_nb(be_local(dst.addr), src.thread, src.addr, n);
-    else if (src.thread == self.me && dst.thread != self.me) handle = begun(due(dst.thread, n)), be_put_nb(dst.thread, dst.addr, be_local(src.addr), n);
+    if (dst.thread == self.me && src.thread != self.me)
+        handle = begun(due(src.thread, n)), be_get_nb(be_local(dst.addr), src.thread, src.addr, n);
+    else if (src.thread == self.me && dst.thread != self.me)
+        handle = begun(due(dst.thread, n)), be_put_nb(dst.thread, dst.addr, be_local(src.addr), n);
     else layer_copy(dst, src, n);
     TELL(at, NB_MEMCPY, GASP_END, &dst, &src, n, handle);
     return handle;
@@ -443,7 +457,7 @@ int bupc_trysync_at(upc_at at, bupc_handle_t handle) {
     return result;
 }
 
-/* ---- Messages between threads in a collective: one at a time from each to each -------------------------- */
+/* ---- Messages between threads in a collective: one at a time from each to each --------------- */
 
 void layer_mail(int to, const void *message, size_t n) {
     be_await(self.me, MAIL_TAKEN + 8 * (uint64_t)to, self.mailed[to]++);
@@ -458,7 +472,7 @@ void layer_take_mail(int from, void *message, size_t n) {
     be_store(from, MAIL_TAKEN + 8 * (uint64_t)self.me, self.taken[from]);
 }
 
-/* ---- The rest ------------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 void upc_forall_at(upc_at at, int end) { TELL(at, FORALL, end ? GASP_END : GASP_START); }
 
@@ -473,7 +487,9 @@ void upc_function_leave(upc_function *f) {
 
 int pupc_control(int on) { return TELLING ? gasp_control(self.context, on) : 0; }
 
-unsigned int pupc_create_event(const char *name, const char *desc) { return TELLING ? gasp_create_event(self.context, name, desc) : 0; }
+unsigned int pupc_create_event(const char *name, const char *desc) {
+    return TELLING ? gasp_create_event(self.context, name, desc) : 0;
+}
 
 void pupc_event_at(upc_at at, int type, unsigned int tag, ...) {
     va_list args;

@@ -1,10 +1,11 @@
-/* Threads ask for a lock that another one holds, for some ms (the program's first argument, default 20): lock contention. With "try" they ask again and
- * again instead, and none of the calls waits. */
+/* Threads request a lock that another thread holds for some ms (the program's first argument, default 20):
+ * lock contention. With "try" they poll instead, and none of the calls waits. */
 #include "pattern.h"
 
-static double held; /* ms; thread 0 sets it for the print, which it alone computes */
+static double held; /* ms; set by thread 0 for its own print */
 
-/* before gives who had the lock before thread i, -1: it was free; by when they got it. */
+/* before returns the thread that had the lock before thread i, by the times at which they got it. -1: it was
+ * free. */
 static int before(const pattern_times *t, int threads, int i) {
     int owner = -1;
     for (int j = 0; j < threads; j++)

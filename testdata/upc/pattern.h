@@ -1,13 +1,13 @@
-/* pattern.h: for programs that lose time on purpose, in a way whose amount is known.
+/* pattern.h: for programs that lose a known amount of time on purpose.
  *
- * Arguments: the delays of the threads before each operation in ms, "0,30,60" (the last one counts for further threads), then those on their
- * way out of it, then how often, then what the program itself explains. At the end thread 0 prints, for each pattern and thread that
- * loses time, a line
+ * Arguments: the delays of the threads before each operation in ms, "0,30,60" (the last one applies to
+ * further threads); the delays on their way out of it; the number of turns; then arguments of the program
+ * itself. At the end thread 0 prints a line for each pattern and each thread:
  *
  *     THREAD PATTERN NS SEEN
  *
- * NS is what was designed, SEEN what it came to by the clock that the program itself read right before and after the operations: a
- * busy computer delays threads beyond the design.
+ * NS is the design, SEEN the result by the clock that the program itself read right before and after the
+ * operations: a busy computer delays threads beyond the design.
  */
 #ifndef PATTERN_H
 #define PATTERN_H
@@ -21,15 +21,16 @@
 
 enum { PATTERN_THREADS = 64, PATTERN_TURNS = 400 };
 
-typedef struct { int64_t enter, exit, other; } pattern_times; /* other: a time that the program chooses */
+typedef struct { int64_t enter, exit, other; } pattern_times; /* other: a time that the program sets */
 
-/* A pattern computes what thread i loses from when all enter and leave, root being the thread that matters. */
+/* A pattern computes what thread i loses, from the times at which all threads enter and leave. root is the
+ * thread that matters. */
 typedef int64_t (*pattern_loss)(const pattern_times *t, int threads, int i, int root);
 
 typedef struct {
     double in[PATTERN_THREADS], out[PATTERN_THREADS]; /* ms */
     int turns, turn, argc;
-    char **argv; /* what is left for the program */
+    char **argv; /* the arguments left for the program */
     pattern_times *times;
 } pattern_run;
 
@@ -51,7 +52,8 @@ static inline void pattern_start(pattern_run *r, int argc, char **argv) {
     pattern_delays(argc > 1 ? argv[1] : "0,20,40,60", r->in);
     pattern_delays(argc > 2 ? argv[2] : "0", r->out);
     r->turns = argc > 3 ? atoi(argv[3]) : 1;
-    if (r->turns < 1 || r->turns > PATTERN_TURNS) fprintf(stderr, "turns: from 1 to %d\n", PATTERN_TURNS), exit(2);
+    if (r->turns < 1 || r->turns > PATTERN_TURNS)
+        fprintf(stderr, "turns: from 1 to %d\n", PATTERN_TURNS), exit(2);
     r->argc = argc > 4 ? argc - 4 : 0;
     r->argv = argv + argc - r->argc;
     r->times = upc_notes();
@@ -91,9 +93,11 @@ static inline int64_t pattern_clip(int64_t ns, pattern_times t) {
     return ns < 0 ? 0 : ns > inside ? inside : ns;
 }
 
-/* pattern_print prints what a pattern costs. Where designed is null everybody leaves as soon as all have entered, but for its own way
- * out; otherwise it computes when, from the times of entry. All threads call it, at the end. */
-static inline void pattern_print(const pattern_run *r, const char *name, pattern_loss loss, int root, void (*designed)(pattern_times *t, int threads)) {
+/* pattern_print prints the cost of a pattern. Without designed, everybody leaves as soon as all have entered,
+ * plus its own way out. designed computes other times of leaving from the times of entry. All threads call
+ * it, at the end. */
+static inline void pattern_print(const pattern_run *r, const char *name, pattern_loss loss, int root,
+                                 void (*designed)(pattern_times *t, int threads)) {
     upc_align();
     pattern_times *all = MYTHREAD ? NULL : calloc((size_t)THREADS * PATTERN_TURNS, sizeof *all);
     if (all) {
@@ -120,16 +124,20 @@ static inline void pattern_print(const pattern_run *r, const char *name, pattern
     upc_align();
 }
 
-/* pattern_word and pattern_number give the program's own arguments. */
-static inline const char *pattern_word(const pattern_run *r, int i, const char *otherwise) { return i < r->argc ? r->argv[i] : otherwise; }
-static inline int pattern_number(const pattern_run *r, int i, int otherwise) { return i < r->argc ? atoi(r->argv[i]) : otherwise; }
+/* pattern_word and pattern_number return the program's own arguments. */
+static inline const char *pattern_word(const pattern_run *r, int i, const char *otherwise) {
+    return i < r->argc ? r->argv[i] : otherwise;
+}
+static inline int pattern_number(const pattern_run *r, int i, int otherwise) {
+    return i < r->argc ? atoi(r->argv[i]) : otherwise;
+}
 
-/* pattern_at_once is a design for operations in which nobody waits. */
+/* pattern_at_once is the design for operations in which nobody waits. */
 static inline void pattern_at_once(pattern_times *t, int threads) {
     for (int i = 0; i < threads; i++) t[i].exit = t[i].enter;
 }
 
-/* Losses that several programs have. */
+/* Losses that several programs use. */
 static inline int64_t pattern_last_minus(const pattern_times *t, int threads, int i, int root) {
     (void)root;
     return pattern_clip(pattern_last(t, threads) - t[i].enter, t[i]);
@@ -141,7 +149,7 @@ static inline int64_t pattern_completion(const pattern_times *t, int threads, in
     return ns > 0 ? ns : 0;
 }
 
-/* pattern_flags reads modes, "all/my". */
+/* pattern_flags parses modes, "all/my". */
 static inline upc_flag_t pattern_flags(const char *text) {
     static const char *const words[] = {"all", "my", "no"};
     upc_flag_t flags = 0;

@@ -1,10 +1,11 @@
-/* Sums over what lies before: early prefix reduce where threads before are late, synchronisation on entry where later ones are. Arguments: modes
- * ("all/no"), the thread that has the first element, how often the array goes round the threads (beyond once, everyone depends on all). */
+/* Sums over all elements before each element: early prefix reduce if threads before are late, synchronisation
+ * on entry if later ones are. Arguments: modes ("all/no"), the thread that has the first element, how often
+ * the array goes round the threads (more than once: everyone depends on all). */
 #include "pattern.h"
 
 enum { BLOCK = 32 };
 
-static int rounds; /* thread 0 sets it for the print, which it alone computes */
+static int rounds; /* set by thread 0 for its own print */
 
 static int64_t needed(const pattern_times *t, int threads, int i, int root) {
     int64_t last = t[root].enter;
@@ -14,7 +15,9 @@ static int64_t needed(const pattern_times *t, int threads, int i, int root) {
     return last;
 }
 
-static int64_t early(const pattern_times *t, int threads, int i, int root) { return pattern_clip(needed(t, threads, i, root) - t[i].enter, t[i]); }
+static int64_t early(const pattern_times *t, int threads, int i, int root) {
+    return pattern_clip(needed(t, threads, i, root) - t[i].enter, t[i]);
+}
 
 static int64_t on_entry(const pattern_times *t, int threads, int i, int root) {
     return pattern_clip(pattern_last(t, threads) - needed(t, threads, i, root), t[i]);

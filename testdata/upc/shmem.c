@@ -1,4 +1,4 @@
-/* shmem.c: UPC threads as PEs of an OpenSHMEM program. A segment is one piece of symmetric memory. */
+/* shmem.c: UPC threads as PEs of an OpenSHMEM program. A segment is a block of symmetric memory. */
 #define _GNU_SOURCE
 #include "backend.h"
 
@@ -27,7 +27,7 @@ void be_get_nb(void *dst, int thread, uint64_t off, size_t n) {
 void be_put_nb(int thread, uint64_t off, const void *src, size_t n) {
     if (n) shmem_putmem_nbi(base + off, src, n, thread);
 }
-void be_fence(void) { shmem_quiet(); } /* not only in order: the word may be another PE's */
+void be_fence(void) { shmem_quiet(); } /* order alone is not enough: the word may be on another PE */
 void be_quiet(void) { shmem_quiet(); }
 
 uint64_t be_load(int thread, uint64_t off) { return shmem_ulong_atomic_fetch(word(off), thread); }
@@ -44,7 +44,7 @@ int be_swap(int thread, uint64_t off, uint64_t before, uint64_t after) {
     return shmem_ulong_atomic_compare_swap(word(off), before, after, thread) == before;
 }
 
-/* Waiting gives way soon: there may be more PEs than cores, and one that holds a core keeps others from coming. */
+/* A waiting PE soon yields: there may be more PEs than cores, and one that keeps its core blocks others. */
 void be_await(int thread, uint64_t off, uint64_t least) {
     for (int i = 0; be_load(thread, off) < least; i++)
         if (i < 100) sched_yield();
@@ -64,7 +64,8 @@ int main(int argc, char **argv) {
     prctl(PR_SET_TIMERSLACK, 1UL);
     shmem_init();
     if (!(base = shmem_malloc(segment))) {
-        fprintf(stderr, "no %llu MiB of symmetric memory: set SHMEM_SYMMETRIC_SIZE, or UPC_SEGMENT to less\n", (unsigned long long)segment >> 20);
+        fprintf(stderr, "no %llu MiB of symmetric memory: set SHMEM_SYMMETRIC_SIZE, or UPC_SEGMENT to less\n",
+                (unsigned long long)segment >> 20);
         shmem_global_exit(2);
     }
     memset(base, 0, 1 << 20); /* the layer's own words */

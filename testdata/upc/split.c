@@ -1,14 +1,14 @@
-/* A barrier in two parts with work between them, by thread: "10,0,30" ms, the program's own argument. What is done between the parts is no
- * waiting. */
+/* A barrier in two parts with work between them, by thread: "10,0,30" ms, the program's own argument. Work
+ * between the parts is not waiting. */
 #include "pattern.h"
 
 static int64_t wait_at(const pattern_times *t, int threads, int i, int root) {
-    int64_t ns = pattern_last(t, threads) - t[i].other; /* where it began to wait */
+    int64_t ns = pattern_last(t, threads) - t[i].other; /* when it began to wait */
     (void)root;
     return ns < 0 ? 0 : ns > t[i].exit - t[i].other ? t[i].exit - t[i].other : ns;
 }
 
-static double between[PATTERN_THREADS]; /* the same for all threads, and set before any of them goes on */
+static double between[PATTERN_THREADS]; /* the same for all threads, and set before any of them continues */
 
 static void designed(pattern_times *t, int threads) {
     for (int i = 0; i < threads; i++) {

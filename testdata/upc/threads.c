@@ -1,5 +1,5 @@
-/* threads.c: UPC threads as threads of one process. Waiting is short by turning round, then a futex: the tests run more threads than there are
- * cores, and measure. */
+/* threads.c: UPC threads as threads of one process. They wait by spinning for a short time and then by a
+ * futex: the tests run more threads than there are cores, and measure time. */
 #define _GNU_SOURCE
 #include "backend.h"
 
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static char *base; /* of all segments, one after the other */
+static char *base; /* all segments, one after the other */
 static uint64_t segment;
 static int threads, turns;
 static uint32_t waiting; /* threads that sleep */
@@ -33,10 +33,13 @@ void be_fence(void) { __atomic_signal_fence(__ATOMIC_SEQ_CST); } /* words are st
 void be_quiet(void) { be_fence(); }
 
 static void wake(uint64_t *word) {
-    if (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+    if (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
 }
 
-uint64_t be_load(int thread, uint64_t off) { return __atomic_load_n((uint64_t *)(void *)at(thread, off), __ATOMIC_SEQ_CST); }
+uint64_t be_load(int thread, uint64_t off) {
+    return __atomic_load_n((uint64_t *)(void *)at(thread, off), __ATOMIC_SEQ_CST);
+}
 
 void be_store(int thread, uint64_t off, uint64_t v) {
     uint64_t *word = (uint64_t *)(void *)at(thread, off);
@@ -45,7 +48,8 @@ void be_store(int thread, uint64_t off, uint64_t v) {
 }
 
 uint64_t be_add(int thread, uint64_t off, uint64_t v) {
-    uint64_t *word = (uint64_t *)(void *)at(thread, off), before = __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);
+    uint64_t *word = (uint64_t *)(void *)at(thread, off),
+             before = __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);
     wake(word);
     return before;
 }
@@ -75,7 +79,7 @@ void be_exit(int status) { exit(status); }
 static void *run(void *arg) {
     job *j = arg;
     me_here = j->me;
-    prctl(PR_SET_TIMERSLACK, 1UL); /* delays are as long as asked for */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* delays are as long as requested */
     j->status = layer_run(j->me, threads, segment, j->argc, j->argv);
     return NULL;
 }
@@ -93,7 +97,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     turns = sysconf(_SC_NPROCESSORS_ONLN) >= threads ? 2000 : 1;
-    base = mmap(NULL, segment * (uint64_t)threads, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    base = mmap(NULL, segment * (uint64_t)threads, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         perror("shared memory");
         return 2;

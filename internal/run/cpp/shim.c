@@ -2,38 +2,39 @@
 
 // The shim: one C call per atomic CF, and the ways out of user code.
 //
-// Problem. A code fragment is foreign code on a thread of the Go runtime. It may crash, abort, call exit, or find a
-// data fragment of the wrong type. Then the run must end with one line that names the CF and with a whole trace,
-// and the process must live on to write both.
+// Problem. A code fragment is foreign code on a thread of the Go runtime. It may crash, abort, call exit, or
+// find a data fragment of the wrong type. Then the run must end with one line that names the CF, and with a
+// whole trace; the process must live on to write both.
 //
-// Way out. ws_call sets a jump buffer on its stack and points the thread-local `current` to it. Whatever ends the
-// code fragment early stores the reason there and jumps back: a failed check in DF (host_fail), exit (host_leave; the
-// linker's --wrap brings the calls here), a signal (on_signal). Nothing is unwound: destructors of the user's
-// frames do not run, locks they hold stay locked. That is what an abort means to the program; the engine ends the run
-// after any outcome but WS_DONE and WS_THREW, without waiting for workers that do not come back. The buffer does not hold the
-// signal mask, which would cost a system call in each call; only the way out of a signal restores the mask, from
-// the interrupted context.
+// Way out. ws_call sets a jump buffer on its stack and points the thread-local `current` to it. Whatever ends
+// the code fragment early stores the reason there and jumps back: a failed check in DF (host_fail), exit
+// (host_leave; the linker's --wrap leads the calls here), a signal (on_signal). Nothing is unwound:
+// destructors of the user's frames do not run, and locks that they hold stay locked. That is what an abort
+// means to the program. After any outcome except WS_DONE and WS_THREW the engine ends the run, without
+// waiting for workers that do not come back. The buffer does not hold the signal mask, which would cost a
+// system call per call; only the way out of a signal restores the mask, from the interrupted context.
 //
-// Signals. SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT get our handler once, after the Go runtime has set its own. It runs on
-// the thread's alternate stack, which the Go runtime gives to all its threads; therefore an overflow of the stack is caught as
-// well. Three cases:
-//   1. The thread is in user code (current is set) and the signal comes from it (a fault, or sent by this
-//      process: abort, assert, std::terminate, raise): jump.
-//   2. The thread has no alternate stack: it is no thread of the Go runtime, so user code has started it. There is no
-//      place to jump to. The handler writes a record to a pipe, which a goroutine reads, and blocks the thread for
-//      ever. (A thread's overflow of its own stack cannot be reported: there is no stack to run the handler on.)
-//   3. Anything else is the Go runtime's: its handler is called as if ours were not there. A nil pointer in Go panics as usual.
-//      Our handler has its flags and mask for that reason.
-// While the thread is in user code it never runs Go code, since nothing here calls back into Go, so 1 and 3 cannot be
-// confused. glibc's abort holds no lock while it raises SIGABRT.
+// Signals. SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT get our handler once, after the Go runtime has set its
+// own. It runs on the thread's alternate stack, which the Go runtime gives to all its threads, so a stack
+// overflow is caught as well. There are three cases:
+//   1. The thread is in user code (current is set), and the signal comes from it: a fault, or sent by this
+//      process (abort, assert, std::terminate, raise). Jump.
+//   2. The thread has no alternate stack. It is not a thread of the Go runtime, so user code has started it,
+//      and there is no place to jump to. The handler writes a record to a pipe, which a goroutine reads, and
+//      blocks the thread forever. (If such a thread overflows its own stack, this cannot be reported: the
+//      handler has no stack to run on.)
+//   3. Anything else belongs to the Go runtime. Its handler is called as if ours were not there, so a nil
+//      pointer in Go panics as usual. For that reason our handler has its flags and mask.
+// While a thread is in user code it never runs Go code, because nothing here calls back into Go. So 1 and 3
+// cannot be confused. glibc's abort holds no lock while it raises SIGABRT.
 //
-// A crash may come from within malloc, with its lock held. After one the shim frees nothing, and takes
-// memory from the system.
+// A crash may come from within malloc, which then holds its lock. After a crash the shim frees nothing, and
+// takes memory from the system.
 //
-// Loading a library runs user code too: constructors of static objects. A jump out of dlopen would leave the
-// loader in the middle of its work, with its locks taken by a thread that goes on. So a thread of its own
-// loads, and when it gets into case 1 it says so and stays where it is for ever. Whoever waits for it gets the
-// outcome; nothing must be loaded afterwards. Unloading is guarded in the same way as a call.
+// Loading a library runs user code, too: constructors of static objects. A jump out of dlopen would leave the
+// loader in the middle of its work, its locks taken by a thread that goes on. So a separate thread loads. In
+// case 1 it reports the crash and stays where it is forever. Whoever waits for it gets the outcome; nothing
+// may be loaded afterwards. Unloading is guarded in the same way as a call.
 //
 // Cost. A call costs the cgo transition (about 35 ns), two readings of the clock, a _setjmp, and one indirect
 // call. Values passed are Go memory without Go pointers, so the cgo checks have nothing to do.
@@ -42,7 +43,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#undef _FORTIFY_SOURCE // its longjmp does not like to leave an alternate stack
+#undef _FORTIFY_SOURCE // its longjmp refuses to leave an alternate stack
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -71,13 +72,15 @@ typedef struct context {
 	struct loading *loading; // the thread loads a library
 } context;
 
-static __thread context *volatile current __attribute__((tls_model("initial-exec"))); // read in the signal handler
+// Read in the signal handler.
+static __thread context *volatile current __attribute__((tls_model("initial-exec")));
 
 static ws_clock the_clock;
 static int64_t live;
-static int has_crashed; // some lock of malloc may be held for ever
+static int has_crashed; // a lock of malloc may be held forever
 static int crash_pipe = -1;
-static int open_libraries; // while 0, foreign threads that crash have lost their code: not the program's fault
+// While this is 0, a foreign thread that crashes has lost its code: that is not the program's fault.
+static int open_libraries;
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
@@ -95,8 +98,10 @@ static int64_t timespec_ns(clockid_t id)
 int64_t ws_now(void)
 {
 #ifdef __x86_64__
-	if (the_clock.tsc)
-		return the_clock.base + (int64_t)((unsigned __int128)(__builtin_ia32_rdtsc() - the_clock.origin) * the_clock.mult >> the_clock.shift);
+	if (the_clock.tsc) {
+		unsigned __int128 ticks = __builtin_ia32_rdtsc() - the_clock.origin;
+		return the_clock.base + (int64_t)(ticks * the_clock.mult >> the_clock.shift);
+	}
 #endif
 	return the_clock.base + timespec_ns(CLOCK_MONOTONIC);
 }
@@ -142,8 +147,8 @@ typedef struct loading {
 	char stack[1 << 16]; // for signal handlers
 } loading;
 
-// stay ends a load, in whatever way, and never returns: destructors of thread_local objects that constructors
-// of static ones have made would otherwise run now.
+// stay ends a load, whatever the outcome, and never returns. Otherwise the destructors of thread_local
+// objects, made by constructors of static objects, would run now.
 static __attribute__((noreturn)) void stay(loading *l, int kind)
 {
 	l->kind = kind;
@@ -227,7 +232,7 @@ static void chain(int sig, siginfo_t *info, void *uc)
 		if (old->sa_flags & SA_SIGINFO) {
 			old->sa_sigaction(sig, info, uc);
 		} else if (old->sa_handler == SIG_DFL) {
-			sigaction(sig, old, NULL); // the faulting instruction, or the sender, does it again
+			sigaction(sig, old, NULL); // the faulting instruction, or the sender, repeats it
 			if (info->si_code <= 0) raise(sig);
 		} else if (old->sa_handler != SIG_IGN) {
 			old->sa_handler(sig);
@@ -247,7 +252,7 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 			c->cause = by_kernel ? info->si_code : 0;
 			c->address = by_kernel ? (uint64_t)(uintptr_t)info->si_addr : 0;
 			c->pc = by_kernel ? register_of(u, 0) : 0;
-			// The guard area is touched next to the stack pointer; a big frame steps far below it.
+			// An overflow touches the guard area next to the stack pointer; a big frame steps far below it.
 			int64_t below = (int64_t)(register_of(u, 1) - c->address);
 			c->overflow = sig == SIGSEGV && by_kernel && below > -(1 << 16) && below < (1 << 20);
 			sigset_t mask = u->uc_sigmask;
@@ -270,8 +275,8 @@ int ws_start(ws_clock clock)
 	if (pipe2(fds, O_CLOEXEC) < 0) return -1;
 	if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) return -1;
 	crash_pipe = fds[1];
-	// DFs of some megabytes come and go at every step of many programs. By default glibc gives each back to the system
-	// at once, and the next one costs a page fault for every page.
+	// Many programs create and destroy DFs of some megabytes at every step. By default glibc returns each to the
+	// system at once, and the next one costs a page fault per page.
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	for (int i = 0; i < SIGNALS; i++) {
@@ -287,7 +292,7 @@ int ws_start(ws_clock clock)
 
 // ---- Calls
 
-// finish fills in what a jump has brought.
+// finish fills in the outcome that a jump has brought.
 static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res)
 {
 	res->msg = (uint64_t)(uintptr_t)c->msg;
@@ -298,7 +303,7 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 		res->overflow = c->overflow;
 		Dl_info in;
 		res->file = 0;
-		// The loader may be locked for ever.
+		// The loader may stay locked forever.
 		if (c->pc && !c->loading && dladdr((void *)(uintptr_t)c->pc, &in) && in.dli_fname) {
 			res->file = (uint64_t)(uintptr_t)in.dli_fname;
 			res->offset = c->pc - (uint64_t)(uintptr_t)in.dli_fbase;
@@ -350,7 +355,7 @@ static void *load(void *arg)
 
 int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res)
 {
-	loading *l = calloc(1, sizeof *l); // kept as long as the thread
+	loading *l = calloc(1, sizeof *l); // lives as long as the thread
 	l->c.loading = l;
 	l->path = strdup(path);
 	sem_init(&l->over, 0, 0);
@@ -402,7 +407,8 @@ int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_r
 	__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
 	current = &c;
 	dlclose((void *)(uintptr_t)handle);
-	// It stays if it has symbols that are unique in the process, or a thread has destructors of it to run.
+	// The library stays loaded if it has symbols that are unique in the process, or if a thread still has
+	// destructors of it to run.
 	res->code = 0;
 	if (last && dlopen(path, RTLD_NOW | RTLD_NOLOAD)) {
 		((ws_library *)(uintptr_t)library)->finish();
@@ -426,8 +432,14 @@ int ws_flush(uint64_t library, ws_result *res)
 	return WS_DONE;
 }
 
-uint64_t ws_entry_call(uint64_t library, uint32_t i) { return (uint64_t)(uintptr_t)((ws_library *)(uintptr_t)library)->entries[i].call; }
-const char *ws_entry_signature(uint64_t library, uint32_t i) { return ((ws_library *)(uintptr_t)library)->entries[i].signature; }
+uint64_t ws_entry_call(uint64_t library, uint32_t i)
+{
+	return (uint64_t)(uintptr_t)((ws_library *)(uintptr_t)library)->entries[i].call;
+}
+const char *ws_entry_signature(uint64_t library, uint32_t i)
+{
+	return ((ws_library *)(uintptr_t)library)->entries[i].signature;
+}
 uint32_t ws_entry_count(uint64_t library) { return ((ws_library *)(uintptr_t)library)->count; }
 uint32_t ws_library_version(uint64_t library) { return ((ws_library *)(uintptr_t)library)->version; }
 int ws_defined(const char *symbol) { return dlsym(RTLD_DEFAULT, symbol) != NULL; }

@@ -6,34 +6,39 @@
 
 enum { WS_DONE, WS_EXITED, WS_ABORTED, WS_SIGNALLED, WS_THREW };
 
-// What happened in a call. No Go pointers.
+// The outcome of a call. No Go pointers.
 typedef struct ws_result {
-	int64_t start, end; // nanoseconds of the process's clock
-	int64_t cpu;        // nanoseconds of the thread's processor time, -1 if not asked for
+	int64_t start, end; // nanoseconds, by the process's clock
+	int64_t cpu;        // nanoseconds of the thread's CPU time, -1 if not requested
 	int64_t code;       // exit code or signal number
 	uint64_t address;   // WS_SIGNALLED: where the access failed
 	int64_t cause;      // WS_SIGNALLED: si_code
-	int64_t overflow;   // WS_SIGNALLED: not 0: the stack ran over
+	int64_t overflow;   // WS_SIGNALLED: not 0: the stack overflowed
 	uint64_t msg;       // char *, to be freed, or 0
-	uint64_t file;      // WS_SIGNALLED: char *, not to be freed, or 0: executable or library of the instruction that failed
-	uint64_t offset;    // in that file's address space
+	uint64_t file;      // WS_SIGNALLED: the binary with the failed instruction, char *, not to be freed, or 0
+	uint64_t offset;    // of the instruction, in that file's address space
 } ws_result;
 
-// How to turn the time-stamp counter (or the monotonic clock) into the process's clock.
+// How to convert the time-stamp counter (or the monotonic clock) to the process's clock.
 typedef struct ws_clock {
 	uint64_t tsc, origin, mult;
 	uint64_t shift;
 	int64_t base;
 } ws_clock;
 
-int ws_start(ws_clock clock); // once; returns the descriptor on which crashes of foreign threads are reported, -1: errno
+// ws_start is called once. It returns the descriptor on which crashes of foreign threads are reported, or -1
+// and errno.
+int ws_start(ws_clock clock);
 int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu);
 int64_t ws_now(void);
 
-int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res); // msg: why not
-int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_result *res); // last: not opened elsewhere
-// ws_close returns with res->code 1 if the library could not be unloaded, but its destructors have run.
-int ws_finish(uint64_t library, ws_result *res); // destructors only; the code stays
+// ws_open loads a library. If it fails, the message in res says why.
+int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res);
+// ws_close unloads a library. last: it is not open elsewhere. It returns with res->code 1 if the library
+// could not be unloaded; its destructors have run nevertheless.
+int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_result *res);
+// ws_finish runs the destructors only; the code stays loaded.
+int ws_finish(uint64_t library, ws_result *res);
 int ws_flush(uint64_t library, ws_result *res);
 uint64_t ws_entry_call(uint64_t library, uint32_t i);
 const char *ws_entry_signature(uint64_t library, uint32_t i);
@@ -41,7 +46,7 @@ uint32_t ws_entry_count(uint64_t library);
 uint32_t ws_library_version(uint64_t library);
 int ws_defined(const char *symbol);
 
-uint64_t ws_alloc(uint64_t size); // ws_buf with one reference, 0: no memory
+uint64_t ws_alloc(uint64_t size); // a ws_buf with one reference; 0: no memory
 void ws_free(uint64_t buf);
 void ws_free_text(uint64_t msg);
 int64_t ws_live(void);

@@ -56,7 +56,8 @@ for (const cube of document.querySelectorAll('.cube')) {
   };
   const fill = (row, values, part) => {
     values.forEach((v, i) => { row.cells[i + 1].textContent = write(v); row.cells[i + 1].dataset.v = v; });
-    row.querySelector('rect').setAttribute('width', (100 * Math.min(Math.max(part || 0, 0), 1)).toFixed(2) + '%');
+    const width = (100 * Math.min(Math.max(part || 0, 0), 1)).toFixed(2) + '%';
+    row.querySelector('rect').setAttribute('width', width);
     row.classList.toggle('zero', !values[0]);
   };
   const show = () => {
@@ -77,7 +78,9 @@ for (const cube of document.querySelectorAll('.cube')) {
     metrics.forEach((row, i) => row.classList.toggle('chosen', i === chosen.metric));
     calls.forEach((row, i) => row.classList.toggle('chosen', i === chosen.call));
     for (const [rows, at] of [[metrics, chosen.metric], [calls, chosen.call]]) {
-      rows.forEach((row, i) => row.querySelector('button.choose').setAttribute('aria-pressed', String(i === at)));
+      rows.forEach((row, i) => {
+        row.querySelector('button.choose').setAttribute('aria-pressed', String(i === at));
+      });
     }
   };
   const tree = (rows, parents, choose) => {

@@ -1,7 +1,10 @@
 #include "ucenv.h"
 typedef double real;
 extern "C" {
-void fill(luna::ucenv::OutputDF &x, int n) { real *p = x.create<real>(n); for (int i = 0; i < n; i++) p[i] = i; }
+void fill(luna::ucenv::OutputDF &x, int n) {
+    real *p = x.create<real>(n);
+    for (int i = 0; i < n; i++) p[i] = i;
+}
 void by_value(InputDF x) { printf("value %zu\n", x.getSize()); }
 void by_pointer(InputDF *x) { printf("pointer %g\n", x->getData<double>()[2]); }
 void not_const(InputDF &x) { printf("not const %g\n", x.getData<double>()[1]); }

@@ -2,22 +2,22 @@
 
 // The shim: calls of modules, calls of the host by modules, and the way out of a module that crashes.
 //
-// A module is foreign code on a thread of the Go runtime. If it crashes, the user is to get one line that names it,
-// and the program's trace is to be whole. As in internal/run/cpp, a call of a module sets a jump buffer; the handler of
-// a signal that comes while the thread is in a module's code jumps back to the call, which tells Go. Nothing is
-// unwound, and a lock of malloc may stay locked, so that the rest of the run may hang where it needs that one; what
-// a module must not do, it must not do.
+// A module is foreign code on a thread of the Go runtime. If it crashes, the user must get one line that
+// names it, and the program's trace must be whole. As in internal/run/cpp, a call of a module sets a jump
+// buffer. If a signal arrives while the thread is in a module's code, its handler jumps back to the call,
+// which tells Go. Nothing is unwound. A lock of malloc may stay locked, so the rest of the run may hang where
+// it needs that lock: a module can do that much harm.
 //
-// `current` is NULL while the thread is in Go code that the module has called: a fault there is the Go runtime's, or
-// that of a module called by that code in turn, which has set `current` anew. A jump therefore never passes Go
-// frames. Signals that come elsewhere go to the handler set before ours; that of internal/run/cpp, which may be set
-// before or after ours, does the same.
+// `current` is NULL while the thread is in Go code that the module has called. A fault there is the Go
+// runtime's, or that of a module called by that code in turn, which has set `current` again. So a jump never
+// passes Go frames. Signals that arrive elsewhere go to the handler set before ours. The handler of
+// internal/run/cpp, which may be set before or after ours, does the same.
 //
 // Cost of an event: the cgo transition (about 35 ns), a _setjmp, an indirect call.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#undef _FORTIFY_SOURCE // its longjmp does not like to leave an alternate stack
+#undef _FORTIFY_SOURCE // its longjmp refuses to leave an alternate stack
 #include "shim.h"
 #include "_cgo_export.h"
 
@@ -40,7 +40,8 @@ typedef struct context {
 	uint64_t pc;
 } context;
 
-static __thread context *volatile current __attribute__((tls_model("initial-exec"))); // read in the signal handler
+// Read in the signal handler.
+static __thread context *volatile current __attribute__((tls_model("initial-exec")));
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
@@ -68,7 +69,7 @@ static void chain(int sig, siginfo_t *info, void *uc)
 		if (old->sa_flags & SA_SIGINFO) {
 			old->sa_sigaction(sig, info, uc);
 		} else if (old->sa_handler == SIG_DFL) {
-			sigaction(sig, old, NULL); // the faulting instruction, or the sender, does it again
+			sigaction(sig, old, NULL); // the faulting instruction, or the sender, repeats it
 			if (info->si_code <= 0) raise(sig);
 		} else if (old->sa_handler != SIG_IGN) {
 			old->sa_handler(sig);
@@ -88,7 +89,7 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 		c->crash.cause = by_kernel ? info->si_code : 0;
 		c->crash.address = by_kernel ? (uint64_t)(uintptr_t)info->si_addr : 0;
 		c->pc = by_kernel ? register_of(u, 0) : 0;
-		// The guard area is touched next to the stack pointer; a big frame steps far below it.
+		// An overflow touches the guard area next to the stack pointer; a big frame steps far below it.
 		int64_t below = (int64_t)(register_of(u, 1) - c->crash.address);
 		c->crash.overflow = sig == SIGSEGV && by_kernel && below > -(1 << 16) && below < (1 << 20);
 		sigset_t mask = u->uc_sigmask;
@@ -100,13 +101,15 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	errno = saved_errno;
 }
 
-// on_exit_called tells who has ended the process, if a module has called exit. The Go runtime does not.
+// on_exit_called reports a module that has called exit. The Go runtime itself does not call exit functions.
 static void on_exit_called(void)
 {
 	context *c = current;
 	if (!c) return;
 	char line[256];
-	int n = snprintf(line, sizeof line, "whyslow: module %.100s has called exit: this ends the run, and the trace is not complete\n", c->name);
+	int n = snprintf(line, sizeof line,
+		"whyslow: module %.100s has called exit: this ends the run, and the trace is not complete\n",
+		c->name);
 	for (char *at = line; n > 0;) {
 		ssize_t w = write(STDERR_FILENO, at, (size_t)n);
 		if (w <= 0) break;
@@ -128,7 +131,7 @@ int wn_guard(void)
 	return 0;
 }
 
-// crashed makes the report of a crash, of memory that malloc has no part in.
+// crashed makes the report of a crash, in memory that malloc has no part in.
 static __attribute__((noinline)) wn_crash *crashed(context *c)
 {
 	static wn_crash none = {.signal = SIGSEGV};
@@ -188,16 +191,17 @@ static wn_crash *release(const wsm_module *m, uintptr_t self)
 {
 	GUARDED(m->name, {
 		if (m->release) m->release((void *)self);
-		fflush(NULL); // what it has printed by itself: nobody runs exit functions
+		fflush(NULL); // for what the module itself has printed: nobody runs exit functions
 	});
 }
 
 // ---- Descriptors
 //
-// A module may close descriptors that are not its own: close(0..255), as daemons do. Without its epoll descriptor the
-// Go runtime ends the process at once. So around every call that is rare, we keep copies of those that the process
-// cannot do without (the standard streams and the runtime's) at high numbers, and put back what is gone. Nobody notices:
-// a copy stands for the same open file, and epoll knows files by file and number.
+// A module may close descriptors that are not its own: close(0..255), as daemons do. Without its epoll
+// descriptor the Go runtime ends the process at once. So around every rare call we keep copies of the
+// descriptors that the process cannot do without (the standard streams and the runtime's) at high numbers,
+// and restore those that are gone. This goes unnoticed: a copy stands for the same open file, and epoll knows
+// files by file and number.
 
 enum { MOST_KEPT = 32, HIGH = 4096 };
 
@@ -205,7 +209,7 @@ typedef struct descriptors {
 	int count, fd[MOST_KEPT], copy[MOST_KEPT];
 } descriptors;
 
-// copy_high copies a descriptor to as high a number as the limit allows; -1: it is closed.
+// copy_high copies a descriptor to as high a number as the limit allows. -1: the descriptor is closed.
 static int copy_high(int fd)
 {
 	int copy = -1;
@@ -232,19 +236,20 @@ static void keep(descriptors *d)
 		ssize_t n = readlinkat(dirfd(dir), e->d_name, what, sizeof what - 1);
 		if (n < 0) continue;
 		what[n] = 0;
-		if (strcmp(what, "anon_inode:[eventpoll]") == 0 || strcmp(what, "anon_inode:[eventfd]") == 0) keep_one(d, atoi(e->d_name));
+		if (strcmp(what, "anon_inode:[eventpoll]") == 0 || strcmp(what, "anon_inode:[eventfd]") == 0)
+			keep_one(d, atoi(e->d_name));
 	}
 	closedir(dir);
 }
 
-// gone tells whether a number no longer stands for what it did. Standard streams may be led elsewhere.
+// gone tells whether a number no longer stands for the same file. Standard streams may be redirected.
 static int gone(int fd, int copy)
 {
 	if (fcntl(fd, F_GETFD) < 0) return 1;
 	return fd > STDERR_FILENO && syscall(SYS_kcmp, getpid(), getpid(), 0 /* KCMP_FILE */, fd, copy) > 0;
 }
 
-// put_back ends keep. r is how the call went.
+// put_back ends what keep began. r is the outcome of the call.
 static wn_crash *put_back(descriptors *d, const char *name, wn_crash *r)
 {
 	int closed = 0;
@@ -255,8 +260,11 @@ static wn_crash *put_back(descriptors *d, const char *name, wn_crash *r)
 		}
 		closed = 1;
 		if (dup3(d->copy[i], d->fd[i], d->fd[i] > STDERR_FILENO ? O_CLOEXEC : 0) < 0) {
-			dprintf(STDERR_FILENO, "whyslow: module %.100s has closed all file descriptors: this ends the run, and the trace is not complete\n", name);
-			_exit(4); // as for any trace that is not complete; nothing can be restored
+			dprintf(STDERR_FILENO,
+				"whyslow: module %.100s has closed all file descriptors: this ends the run, and the "
+				"trace is not complete\n",
+				name);
+			_exit(4); // the code for an incomplete trace; nothing can be restored
 		}
 		close(d->copy[i]);
 	}
@@ -270,8 +278,14 @@ static wn_crash *put_back(descriptors *d, const char *name, wn_crash *r)
 	keep(&d); \
 	return put_back(&d, name, call)
 
-wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error) { KEEPING(path, opened(path, descriptor, error)); }
-wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self) { KEEPING(m->name, start(m, host, self)); }
+wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
+{
+	KEEPING(path, opened(path, descriptor, error));
+}
+wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
+{
+	KEEPING(m->name, start(m, host, self));
+}
 wn_crash *wn_finish(const wsm_module *m, uintptr_t self) { KEEPING(m->name, finish(m, self)); }
 wn_crash *wn_release(const wsm_module *m, uintptr_t self) { KEEPING(m->name, release(m, self)); }
 
@@ -285,8 +299,8 @@ wn_crash *wn_api(const wsm_module *m, uintptr_t self, uintptr_t *api)
 	GUARDED(m->name, *api = (uintptr_t)m->api((void *)self));
 }
 
-wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t spec, uintptr_t ref, int64_t time, int32_t node, int32_t stream,
-                    const uint64_t *words, uint32_t count)
+wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t spec, uintptr_t ref,
+	int64_t time, int32_t node, int32_t stream, const uint64_t *words, uint32_t count)
 {
 	wsm_event e = {(const wsm_host *)host, (const wsm_spec *)spec, time, node, stream, words, count, ref};
 	GUARDED(((const named_host *)host)->name, ((wsm_handler)handler)(&e, (void *)user));
@@ -294,7 +308,7 @@ wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t
 
 // ---- Calls of the host
 
-// IN_GO is the value of a call of Go.
+// IN_GO returns the value of a call into Go.
 #define IN_GO(type, call) \
 	context *c = current; \
 	current = NULL; \
@@ -308,21 +322,53 @@ wn_crash *wn_handle(uintptr_t handler, uintptr_t user, uintptr_t host, uintptr_t
 	call; \
 	current = c
 
-static int host_connect(const wsm_host *h, const char *event, wsm_handler f, void *user) { IN_GO(int, wnConnect(h->ref, (char *)event, (uintptr_t)f, (uintptr_t)user)); }
-static const wsm_spec *host_define(const wsm_host *h, const char *signature) { IN_GO(wsm_spec *, wnDefine(h->ref, (char *)signature)); }
-static const wsm_spec *host_spec(const wsm_host *h, const char *event) { IN_GO(wsm_spec *, wnSpec(h->ref, (char *)event)); }
-static int host_emit(const wsm_event *in, const wsm_spec *spec, int64_t time, const uint64_t *words, uint32_t count, const char *const *texts, uint32_t texts_count)
+static int host_connect(const wsm_host *h, const char *event, wsm_handler f, void *user)
 {
-	IN_GO(int, wnEmit(in->host->ref, in->ref, (wsm_spec *)spec, time, (uint64_t *)words, count, (char **)texts, texts_count));
+	IN_GO(int, wnConnect(h->ref, (char *)event, (uintptr_t)f, (uintptr_t)user));
 }
-static size_t host_text(const wsm_event *e, uint32_t field, char *buf, size_t size) { IN_GO(size_t, wnText(e->host->ref, e->ref, field, buf, size)); }
-static size_t host_df(const wsm_host *h, int node, uint64_t df, char *buf, size_t size) { IN_GO(size_t, wnDF(h->ref, node, df, buf, size)); }
-static const wsm_site *host_site(const wsm_host *h, int node, uint64_t site) { IN_GO(wsm_site *, wnSite(h->ref, node, site)); }
-static const wsm_value *host_param(const wsm_host *h, const char *name) { IN_GO(wsm_value *, wnParam(h->ref, (char *)name)); }
-static const wsm_peer *host_get_module(const wsm_host *h, const char *name) { IN_GO(wsm_peer *, wnGetModule(h->ref, (char *)name)); }
-static int host_query(const wsm_host *h, const wsm_peer *of, const char *what, int node, double *value) { IN_GO(int, wnQuery(h->ref, (wsm_peer *)of, (char *)what, node, value)); }
+static const wsm_spec *host_define(const wsm_host *h, const char *signature)
+{
+	IN_GO(wsm_spec *, wnDefine(h->ref, (char *)signature));
+}
+static const wsm_spec *host_spec(const wsm_host *h, const char *event)
+{
+	IN_GO(wsm_spec *, wnSpec(h->ref, (char *)event));
+}
+static int host_emit(const wsm_event *in, const wsm_spec *spec, int64_t time, const uint64_t *words,
+	uint32_t count, const char *const *texts, uint32_t texts_count)
+{
+	IN_GO(int, wnEmit(in->host->ref, in->ref, (wsm_spec *)spec, time, (uint64_t *)words, count,
+		(char **)texts, texts_count));
+}
+static size_t host_text(const wsm_event *e, uint32_t field, char *buf, size_t size)
+{
+	IN_GO(size_t, wnText(e->host->ref, e->ref, field, buf, size));
+}
+static size_t host_df(const wsm_host *h, int node, uint64_t df, char *buf, size_t size)
+{
+	IN_GO(size_t, wnDF(h->ref, node, df, buf, size));
+}
+static const wsm_site *host_site(const wsm_host *h, int node, uint64_t site)
+{
+	IN_GO(wsm_site *, wnSite(h->ref, node, site));
+}
+static const wsm_value *host_param(const wsm_host *h, const char *name)
+{
+	IN_GO(wsm_value *, wnParam(h->ref, (char *)name));
+}
+static const wsm_peer *host_get_module(const wsm_host *h, const char *name)
+{
+	IN_GO(wsm_peer *, wnGetModule(h->ref, (char *)name));
+}
+static int host_query(const wsm_host *h, const wsm_peer *of, const char *what, int node, double *value)
+{
+	IN_GO(int, wnQuery(h->ref, (wsm_peer *)of, (char *)what, node, value));
+}
 static int host_open(const wsm_host *h, const char *where) { IN_GO(int, wnOpen(h->ref, (char *)where)); }
-static void host_write(const wsm_host *h, int output, const char *text, size_t size) { TO_GO(wnWrite(h->ref, output, (char *)text, size)); }
+static void host_write(const wsm_host *h, int output, const char *text, size_t size)
+{
+	TO_GO(wnWrite(h->ref, output, (char *)text, size));
+}
 static void host_warn(const wsm_host *h, const char *message) { TO_GO(wnWarn(h->ref, (char *)message)); }
 static void host_fail(const wsm_host *h, const char *message) { TO_GO(wnFail(h->ref, (char *)message)); }
 static int64_t host_now(const wsm_host *h) { (void)h; IN_GO(int64_t, wnNow()); }
@@ -332,7 +378,8 @@ wsm_host *wn_host(uintptr_t ref, const wsm_module *m, const wsm_run *run)
 	named_host *h = malloc(sizeof *h);
 	if (!h) return NULL;
 	h->name = m->name;
-	h->host = (wsm_host){WSM_VERSION, ref, run, host_connect, host_define, host_spec, host_emit, host_text, host_df, host_site, host_param,
-	                host_get_module, host_query, host_open, host_write, host_warn, host_fail, host_now};
+	h->host = (wsm_host){WSM_VERSION, ref, run, host_connect, host_define, host_spec, host_emit, host_text,
+		host_df, host_site, host_param, host_get_module, host_query, host_open, host_write, host_warn, host_fail,
+		host_now};
 	return &h->host;
 }

@@ -1,11 +1,11 @@
-// ucenv.h is what code fragments of LuNA programs written in C++ include: the class DF, the handle of a data
-// fragment, under the names LuNA programs use.
+// ucenv.h is the header for C++ code fragments of LuNA programs: the class DF, the handle of a data fragment,
+// under the names that LuNA programs use.
 //
-// A handle is 16 bytes: a type code and an int, a double, or the address of a reference-counted buffer. Copies of a
-// handle share the buffer. The handles of a code fragment's inputs borrow it: the run-time system holds the value
-// for the time of the call, so that readers on many cores do not fight for the counter.
+// A handle is 16 bytes: a type code and an int, a double, or the address of a reference-counted buffer.
+// Copies of a handle share the buffer. The handles of a code fragment's inputs borrow it: the run-time system
+// holds the value during the call, so that readers on many cores do not contend for the counter.
 //
-// C++11. Errors end the code fragment and the program with a message; they are no C++ exceptions.
+// C++11. Errors end the code fragment and the program with a message; they are not C++ exceptions.
 #ifndef WHYSLOW_UCENV_H
 #define WHYSLOW_UCENV_H
 #pragma GCC system_header
@@ -46,11 +46,12 @@ namespace detail __attribute__((visibility("hidden"))) {
 enum Type : uint32_t { unset, integer, real, text, block }; // LuNA's type codes
 [[noreturn]] void fail(const std::string &msg);
 void log(const char *level, const std::string &msg, const char *file, int line);
-ws_buf *alloc(std::size_t size); // one reference
+ws_buf *alloc(std::size_t size); // with one reference
 void free(ws_buf *);
-void thaw(ws_buf *); // waits until nobody reads it unseen
+void thaw(ws_buf *); // waits until nobody reads it behind user code's back
 
-// Chosen by overload resolution: an argument that fits none of these, or several equally well, is no value of a DF.
+// Chosen by overload resolution. An argument that fits none of these, or several equally well, cannot be the
+// value of a DF.
 inline void takes_int_double_or_string(int) {}
 inline void takes_int_double_or_string(double) {}
 inline void takes_int_double_or_string(const std::string &) {}
@@ -70,7 +71,7 @@ class DF {
 
 	bool buffered() const { return type_ >= detail::text; }
 	static void *bytes(ws_buf *b) { return b + 1; }
-	// For who may write: a buffer that is on its way to another node is not changed before it is there.
+	// For writers: a buffer that is in flight to another node must not change before it has arrived.
 	static void *writable(ws_buf *b)
 	{
 		if (__atomic_load_n(&b->refs, __ATOMIC_ACQUIRE) >> 32) detail::thaw(b);
@@ -79,8 +80,9 @@ class DF {
 	void drop()
 	{
 		if (buffered() && !borrowed_) {
-			// The only holder needs no atomic subtraction.
-			if (__atomic_load_n(&buf_->refs, __ATOMIC_ACQUIRE) == 1 || __atomic_sub_fetch(&buf_->refs, 1, __ATOMIC_ACQ_REL) == 0)
+			// A single holder needs no atomic subtraction.
+			if (__atomic_load_n(&buf_->refs, __ATOMIC_ACQUIRE) == 1 ||
+				__atomic_sub_fetch(&buf_->refs, 1, __ATOMIC_ACQ_REL) == 0)
 				detail::free(buf_);
 		}
 	}
@@ -120,7 +122,10 @@ class DF {
 	void set(const int &v) { *this = v; }
 	void set(const double &v) { *this = v; }
 	void set(const std::string &v) { *this = v; }
-	template <class T> void set(const T &) { detail::fail(std::string("Unsupported type in setValue: ") + typeid(T).name()); }
+	template <class T> void set(const T &)
+	{
+		detail::fail(std::string("Unsupported type in setValue: ") + typeid(T).name());
+	}
 
 public:
 	~DF() { drop(); }
@@ -149,16 +154,16 @@ public:
 	DF &operator=(const std::string &v) { put(detail::text, text(v)); return *this; }
 	void copy(const DF &o) { *this = o; }
 
-	// T is int, double or std::string; other types that convert to one of them end the program.
+	// T is int, double or std::string. Another type that converts to one of them ends the program.
 	template <class T> void setValue(const T &v)
 	{
 		if (false) detail::takes_int_double_or_string(v);
 		set(v);
 	}
-	// T is int or double, and the stored type the same.
+	// T is int or double, and must be the stored type.
 	template <class T> const T &getValue() const { return value<T>(static_cast<const T *>(nullptr)); }
 
-	// Makes it a fresh block of bytes, not initialised, aligned to 16.
+	// Makes it a new block of bytes, uninitialised, aligned to 16.
 	void *create(std::size_t size)
 	{
 		put(detail::block, detail::alloc(size));
@@ -190,7 +195,7 @@ public:
 		if (buf_->size % sizeof(T) != 0) odd_size(sizeof(T));
 		return static_cast<const T *>(bytes(buf_));
 	}
-	// Bytes of any type of value: int 4, real 8, a string's length and 1, a block's size.
+	// The size in bytes of any type of value: int 4, real 8, a string's length plus 1, a block's size.
 	std::size_t getSize() const
 	{
 		if (buffered()) return buf_->size;
@@ -200,12 +205,13 @@ public:
 
 	bool is_set() const noexcept { return type_ != detail::unset; }
 	bool is_unset() const noexcept { return type_ == detail::unset; }
-	int get_type() const { return static_cast<int>(type_); } // 0 unset, 1 int, 2 real, 3 string, 4 block of bytes
+	// 0 unset, 1 int, 2 real, 3 string, 4 block of bytes
+	int get_type() const { return static_cast<int>(type_); }
 
-	int get_int() const; // exactly this type
+	int get_int() const; // the stored type must be this one
 	double get_real() const;
 	std::string get_string() const;
-	int cast_int() const; // converted
+	int cast_int() const; // converts
 	double cast_real() const;
 	std::string cast_string() const;
 	std::string to_string() const; // DF<int>(5)
@@ -213,7 +219,7 @@ public:
 	std::string getName() const { return "(df)"; }
 	void setName(const std::string &) {}
 
-	DF operator+(const DF &) const; // int with int gives int, else real; comparisons give int 0 or 1
+	DF operator+(const DF &) const; // two ints give an int, else real; comparisons give int 0 or 1
 	DF operator-(const DF &) const;
 	DF operator*(const DF &) const;
 	DF operator/(const DF &) const;
@@ -239,13 +245,13 @@ using luna::ucenv::DF;
 using luna::ucenv::InputDF;
 using luna::ucenv::OutputDF;
 
-// Programs find these macros in LuNA's header. They have parameters, so that enumerators and variables with
-// such names stay possible, and yield to macros of the program's own, before or after.
-#define WHYSLOW_LOG(level, ...)                                                                                        \
-	{                                                                                                                  \
-		std::ostringstream whyslow_log_;                                                                               \
-		whyslow_log_ << __VA_ARGS__;                                                                                   \
-		luna::ucenv::detail::log(level, whyslow_log_.str(), __FILE__, __LINE__);                                       \
+// Programs expect these macros in LuNA's header. They have parameters, so that enumerators and variables may
+// have these names. Macros that the program defines itself, before or after, take precedence.
+#define WHYSLOW_LOG(level, ...) \
+	{ \
+		std::ostringstream whyslow_log_; \
+		whyslow_log_ << __VA_ARGS__; \
+		luna::ucenv::detail::log(level, whyslow_log_.str(), __FILE__, __LINE__); \
 	}
 #ifndef LOG
 #define LOG(...) WHYSLOW_LOG("LOG", __VA_ARGS__)
@@ -266,11 +272,11 @@ using luna::ucenv::OutputDF;
 #define TRACE(...) WHYSLOW_LOG("TRACE", __VA_ARGS__)
 #endif
 #ifndef ABORT
-#define ABORT(...)                                                                                                     \
-	{                                                                                                                  \
-		std::ostringstream whyslow_log_;                                                                               \
-		whyslow_log_ << __VA_ARGS__ << ' ' << __FILE__ << ':' << __LINE__;                                             \
-		luna::ucenv::detail::fail(whyslow_log_.str());                                                                 \
+#define ABORT(...) \
+	{ \
+		std::ostringstream whyslow_log_; \
+		whyslow_log_ << __VA_ARGS__ << ' ' << __FILE__ << ':' << __LINE__; \
+		luna::ucenv::detail::fail(whyslow_log_.str()); \
 	}
 #endif
 #ifndef STYLE_RESET

@@ -1,5 +1,5 @@
-// What the host program (C) and the library made from a program's code fragments (C++) know of each other.
-// Both sides are built from this one file; ABI_VERSION changes with it.
+// The interface between the host program (C) and the library made from a program's code fragments (C++). Both
+// sides are built from this one file; ABI_VERSION changes with it.
 #ifndef WHYSLOW_ABI_H
 #define WHYSLOW_ABI_H
 
@@ -14,22 +14,23 @@ extern "C" {
 // A data fragment's value. The class DF has the same layout.
 typedef struct ws_value {
 	uint32_t type;     // 0 unset, 1 int, 2 real, 3 string, 4 byte block
-	uint32_t borrowed; // in a handle: the buffer's count was not raised for it
-	uint64_t bits;     // int sign extended, bits of a double, or address of a ws_buf
+	uint32_t borrowed; // in a handle: it does not count as a reference to the buffer
+	uint64_t bits;     // a sign-extended int, the bits of a double, or the address of a ws_buf
 } ws_value;
 
-// Head of a buffer; the bytes follow. malloc aligns it to 16, hence the bytes too.
-// A string's size counts its NUL.
+// The head of a buffer. The bytes follow; malloc aligns the head to 16, and so the bytes. A string's size
+// includes its NUL.
 typedef struct ws_buf {
-	int64_t refs; // changed by atomic operations only; from bit 32 on: how many read it that user code does not know of
+	// Changed by atomic operations only. From bit 32 on: how many read it without user code knowing.
+	int64_t refs;
 	uint64_t size;
 } ws_buf;
 
 // What the host gives to a library. None of the functions returns, except threw.
 typedef struct ws_host {
-	int64_t *live; // number of ws_bufs in existence
+	int64_t *live; // number of ws_bufs that exist
 	void (*fail)(const char *msg);
-	void (*leave)(int code, const char *how); // exit and the like; how: the function's name
+	void (*leave)(int code, const char *how); // exit and the like; how: the name of the function
 	void (*threw)(const char *msg);           // an exception left the code fragment
 } ws_host;
 
@@ -45,7 +46,7 @@ typedef struct ws_library {
 	const ws_entry *entries;
 	void (*connect)(const ws_host *);
 	void (*flush)(void);
-	void (*finish)(void); // runs destructors and atexit functions that have not run yet
+	void (*finish)(void); // runs the destructors and atexit functions that have not run yet
 } ws_library;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// The part of a library that is the same for all programs: the members of DF that are not inline, and the ways out of a
-// code fragment. Compiled once per set of flags.
+// The part of a library that is the same for all programs: the members of DF that are not inline, and the
+// ways out of a code fragment. Compiled once per set of flags.
 #include <cxxabi.h>
 #include <whyslow_wrap.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace luna {
 namespace ucenv {
 namespace detail {
 
-// Before the host connects (constructors of static objects) the library counts by itself.
+// Before the host connects, while static objects are constructed, the library itself counts the buffers.
 static int64_t early_live;
 static int64_t *live = &early_live;
 static const ws_host *host;
@@ -36,7 +36,8 @@ void log(const char *level, const std::string &msg, const char *file, int line)
 
 ws_buf *alloc(std::size_t size)
 {
-	ws_buf *b = size > SIZE_MAX - sizeof(ws_buf) ? nullptr : static_cast<ws_buf *>(std::malloc(sizeof(ws_buf) + size));
+	void *p = size > SIZE_MAX - sizeof(ws_buf) ? nullptr : std::malloc(sizeof(ws_buf) + size);
+	ws_buf *b = static_cast<ws_buf *>(p);
 	if (!b) fail("Out of memory: cannot create a data fragment of " + std::to_string(size) + " bytes");
 	b->refs = 1;
 	b->size = size;
@@ -82,7 +83,7 @@ static std::string type_name(const std::type_info *t)
 	return res;
 }
 
-// Called in a catch block of a wrapper.
+// Called in the catch block of a wrapper.
 void caught()
 {
 	std::string msg;
@@ -104,7 +105,10 @@ void caught()
 
 } // namespace detail
 
-void DF::wrong_type(const char *what) const { detail::fail(std::string("Cannot ") + what + " of " + detail::name(*this)); }
+void DF::wrong_type(const char *what) const
+{
+	detail::fail(std::string("Cannot ") + what + " of " + detail::name(*this));
+}
 
 void DF::odd_size(std::size_t of) const
 {
@@ -129,7 +133,7 @@ std::string DF::get_string() const
 	return std::string(static_cast<const char *>(bytes(buf_)), buf_->size - 1);
 }
 
-// Strings convert by the number they begin with, like the words that main's parameters are given.
+// A string converts to the number that it begins with, like the words passed to main.
 int DF::cast_int() const
 {
 	if (type_ == detail::integer) return int_;
@@ -183,7 +187,7 @@ std::string DF::to_string() const
 }
 
 namespace detail {
-// binary applies op to two ints or, if one of them is a real, to two doubles.
+// binary applies op to two ints or, if either of them is a real, to two doubles.
 template <class Op> DF binary(const DF &a, const DF &b, const char *sign, Op op)
 {
 	if (a.is_unset() || b.is_unset()) fail("Operand(s) unset");
@@ -194,22 +198,25 @@ template <class Op> DF binary(const DF &a, const DF &b, const char *sign, Op op)
 }
 } // namespace detail
 
-// Ints wrap, as LuNA's do.
-#define WS_ARITHMETIC(SIGN)                                                                                            \
-	namespace detail {                                                                                                 \
-	struct WS_OP {                                                                                                     \
-		DF operator()(int a, int b) const { return static_cast<int>(static_cast<unsigned>(a) SIGN static_cast<unsigned>(b)); } \
-		DF operator()(double a, double b) const { return a SIGN b; }                                                   \
-	};                                                                                                                 \
-	}                                                                                                                  \
+// Ints wrap around, as they do in LuNA.
+#define WS_ARITHMETIC(SIGN) \
+	namespace detail { \
+	struct WS_OP { \
+		DF operator()(int a, int b) const \
+		{ \
+			return static_cast<int>(static_cast<unsigned>(a) SIGN static_cast<unsigned>(b)); \
+		} \
+		DF operator()(double a, double b) const { return a SIGN b; } \
+	}; \
+	} \
 	DF DF::operator SIGN(const DF &o) const { return detail::binary(*this, o, #SIGN, detail::WS_OP()); }
-#define WS_COMPARISON(SIGN)                                                                                            \
-	namespace detail {                                                                                                 \
-	struct WS_OP {                                                                                                     \
-		DF operator()(int a, int b) const { return static_cast<int>(a SIGN b); }                                       \
-		DF operator()(double a, double b) const { return static_cast<int>(a SIGN b); }                                 \
-	};                                                                                                                 \
-	}                                                                                                                  \
+#define WS_COMPARISON(SIGN) \
+	namespace detail { \
+	struct WS_OP { \
+		DF operator()(int a, int b) const { return static_cast<int>(a SIGN b); } \
+		DF operator()(double a, double b) const { return static_cast<int>(a SIGN b); } \
+	}; \
+	} \
 	DF DF::operator SIGN(const DF &o) const { return detail::binary(*this, o, #SIGN, detail::WS_OP()); }
 #define WS_OP add_
 WS_ARITHMETIC(+)
@@ -261,18 +268,18 @@ DF DF::operator%(const DF &o) const { return detail::binary(*this, o, "%", detai
 } // namespace luna
 
 // exit and its kin end the program under test, not the process that watches it. The linker renames the calls
-// (--wrap) of the user's files. In a process that user code has forked they are what they always were.
+// in the user's files (--wrap). In a process that user code has forked they do what they always do.
 static const pid_t whyslow_process = ::getpid();
-#define WS_WRAP(NAME, FLUSH)                                                                                           \
-	extern "C" __attribute__((noreturn, visibility("hidden"))) void __wrap_##NAME(int code)                            \
-	{                                                                                                                  \
-		if (!luna::ucenv::detail::host || ::getpid() != whyslow_process) __real_##NAME(code);                                                           \
-		if (FLUSH) {                                                                                                   \
-			luna::ucenv::detail::flush();                                                                              \
-			std::fflush(nullptr);                                                                                      \
-		}                                                                                                              \
-		luna::ucenv::detail::host->leave(code, #NAME);                                                                 \
-		std::abort();                                                                                                  \
+#define WS_WRAP(NAME, FLUSH) \
+	extern "C" __attribute__((noreturn, visibility("hidden"))) void __wrap_##NAME(int code) \
+	{ \
+		if (!luna::ucenv::detail::host || ::getpid() != whyslow_process) __real_##NAME(code); \
+		if (FLUSH) { \
+			luna::ucenv::detail::flush(); \
+			std::fflush(nullptr); \
+		} \
+		luna::ucenv::detail::host->leave(code, #NAME); \
+		std::abort(); \
 	}
 WS_WRAP(exit, true)
 WS_WRAP(_exit, false)

@@ -1,4 +1,5 @@
-// What the wrappers of code fragments are made of. Included once, in the generated file, before anything of the user's.
+// The building blocks of the wrappers of code fragments. Included once, in the generated file, before
+// anything of the user's.
 #include <ucenv.h>
 
 namespace luna {
@@ -6,13 +7,13 @@ namespace ucenv {
 namespace detail __attribute__((visibility("hidden"))) {
 
 // In whyslow_runtime.cpp.
-void caught(); // called in a wrapper's catch block: tells the host of the exception
+void caught(); // called in a wrapper's catch block: reports the exception to the host
 void connect(const ws_host *);
 void flush();
 void finish();
 
-// A ws_value becomes a handle, and the other way round, by copying bytes: the compiler may take the two types for
-// never being the same memory.
+// A ws_value becomes a handle, and vice versa, by copying bytes: the compiler may assume that the two types
+// never share memory.
 
 // Inputs of a call borrow the caller's reference.
 struct Input {
@@ -39,7 +40,7 @@ struct Output {
 	}
 };
 
-// Code fragments may write to their strings: each call gets its own copy.
+// Code fragments may write to their strings, so each call gets a copy.
 struct Text {
 	char small[112];
 	char *p;

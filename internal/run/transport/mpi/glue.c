@@ -19,7 +19,7 @@
 
 enum { TAG_BATCH = 1, SIGNALS = 65 };
 
-// Libraries below MPI install handlers for crashes. The Go runtime and the shim of user code have theirs, and keep them.
+// Libraries below MPI install handlers for crashes. The Go runtime and the shim of user code keep their own.
 static void save_signals(struct sigaction *a) {
 	for (int s = 1; s < SIGNALS; s++)
 		if (sigaction(s, NULL, &a[s]) != 0) a[s].sa_handler = SIG_ERR;
@@ -61,7 +61,7 @@ MPI_Comm ws_dup(void) {
 	return c;
 }
 
-// Each word has cache lines of its own, two of them since processors fetch them in pairs.
+// Each word has two cache lines of its own, because processors fetch them in pairs.
 enum { WORD_BYTES = 128 };
 
 int ws_host(int *rank, int *size, uint32_t **words) {
@@ -93,9 +93,10 @@ void ws_sleep(uint32_t *word, int64_t ns) {
 	struct timespec t = {ns / 1000000000, ns % 1000000000};
 #ifdef __linux__
 	uint32_t now = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-	if (now != 0) syscall(SYS_futex, word, FUTEX_WAIT, now, &t, NULL, 0); // not FUTEX_PRIVATE_FLAG: other processes wake
+	if (now != 0)
+		syscall(SYS_futex, word, FUTEX_WAIT, now, &t, NULL, 0); // not private: other processes wake it
 #else
-	if (t.tv_sec > 0 || t.tv_nsec > 100000) t = (struct timespec){0, 100000}; // nobody wakes
+	if (t.tv_sec > 0 || t.tv_nsec > 100000) t = (struct timespec){0, 100000}; // nobody wakes it
 	nanosleep(&t, NULL);
 #endif
 }
@@ -110,10 +111,12 @@ void ws_pause(int64_t ns) {
 }
 
 void ws_wake(uint32_t *word) {
-	// What was sent must be seen by who is about to sleep, or its word here.
+	// A rank that is about to sleep must see what was sent, or we must see its word here.
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	uint32_t one = 1;
-	if (__atomic_load_n(word, __ATOMIC_RELAXED) != 1 || !__atomic_compare_exchange_n(word, &one, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return;
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) != 1 ||
+		!__atomic_compare_exchange_n(word, &one, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return;
 #ifdef __linux__
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 #endif
@@ -128,7 +131,8 @@ ws_net *ws_net_new(int slots, int bytes) {
 	n->recv = malloc(slots * sizeof *n->recv);
 	n->taken = -1;
 	for (int i = 0; i < slots; i++) {
-		MPI_Recv_init(n->ring + (size_t)i * bytes, bytes, MPI_BYTE, MPI_ANY_SOURCE, TAG_BATCH, n->comm, &n->recv[i]);
+		MPI_Recv_init(n->ring + (size_t)i * bytes, bytes, MPI_BYTE, MPI_ANY_SOURCE, TAG_BATCH, n->comm,
+			&n->recv[i]);
 		MPI_Start(&n->recv[i]);
 	}
 	return n;
@@ -157,7 +161,8 @@ void ws_net_free(ws_net *n) {
 	free(n);
 }
 
-// ws_poll looks for a batch and for completed operations, that often at most, and tells whether it found any.
+// ws_poll looks for a batch and for completed operations, at most `turns` times, and tells whether it found
+// any.
 int ws_poll(ws_net *n, int turns) {
 	if (n->taken >= 0) {
 		MPI_Start(&n->recv[n->taken]);
@@ -185,7 +190,7 @@ int ws_poll(ws_net *n, int turns) {
 	return 0;
 }
 
-// ws_isend and ws_irecv tell whether they are complete already; else the place op is taken.
+// ws_isend and ws_irecv tell whether the operation is already complete; if not, the place op is taken.
 int ws_isend(ws_net *n, int op, void *p, int64_t size, int to, int tag, uint32_t *word) {
 	int flag;
 	MPI_Isend(p, (int)size, MPI_BYTE, to, tag, n->comm, &n->ops[op]);

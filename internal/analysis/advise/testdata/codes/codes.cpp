@@ -1,5 +1,6 @@
-// Code fragments of the programs beside this folder. Declared in ../prelude.fa. They sleep instead of working: how long a run takes
-// does not depend on how busy the machine is, and several workers can "work" on one core.
+// Code fragments of the programs beside this folder, declared in ../prelude.fa. They sleep instead of
+// computing: then the length of a run does not depend on how busy the machine is, and several workers can
+// "work" on one core.
 #include "ucenv.h"
 #include <ctime>
 
@@ -20,7 +21,10 @@ void c_step_with(OutputDF &c, int before, const InputDF &, int us) { nap(us); c.
 void c_make(OutputDF &c, int bytes, int us) { nap(us); c.create<char>(bytes)[0] = 1; }
 void c_eat(const InputDF &, int us) { nap(us); }
 void c_grow(OutputDF &c, const InputDF &, int bytes, int us) { nap(us); c.create<char>(bytes)[0] = 1; }
-void c_part(OutputDF &c, const InputDF &, const InputDF &, const InputDF &, const InputDF &, int us) { nap(us); c.setValue(1); }
+void c_part(OutputDF &c, const InputDF &, const InputDF &, const InputDF &, const InputDF &, int us) {
+    nap(us);
+    c.setValue(1);
+}
 
 // These compute.
 void c_spin(int us)

@@ -16,5 +16,6 @@ static int query(void *self, const char *what, int node, double *value) {
     *value = (double)*(long *)self;
     return 1;
 }
-static const wsm_module module = {WSM_VERSION, "bench_module", "counts", "", "", NULL, NULL, NULL, NULL, start, NULL, NULL, query, NULL};
+static const wsm_module module = {.version = WSM_VERSION, .name = "bench_module", .doc = "counts",
+                                  .output = "", .cost = "", .start = start, .query = query};
 const wsm_module *whyslow_module(void) { return &module; }

@@ -1,4 +1,4 @@
-/* Libraries that are none, by what is defined. */
+/* Broken libraries: what is wrong depends on the definitions. */
 #include "whyslow_module.h"
 
 #ifdef CRASHES
@@ -33,7 +33,8 @@ static void *start(const wsm_host *host) {
 
 static const wsm_param params[] = {{"n", WSM_PARAM_INT, PARAM, NULL, ""}, {NULL, 0, NULL, NULL, NULL}};
 static const char *const emits[] = {EMITS, NULL};
-static const wsm_module module = {VERSION, NAME, NULL, NULL, NULL, NULL, emits, NULL, params, START, NULL, NULL, NULL, NULL};
+static const wsm_module module = {
+    .version = VERSION, .name = NAME, .emits = emits, .params = params, .start = START};
 
 #ifdef NOTHING
 const wsm_module *whyslow_module(void) { return start == NULL ? &module : NULL; }

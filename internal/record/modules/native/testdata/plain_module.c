@@ -1,4 +1,5 @@
-/* A module in C99 that uses everything a host offers. Its parameter "mode" says what it does wrong, if anything. */
+/* A module in C99 that uses everything a host offers. Its parameter "mode" says what it does wrong, if
+ * anything. */
 #include "whyslow_module.h"
 
 #include <stdlib.h>
@@ -12,13 +13,15 @@ typedef struct state {
     int64_t cpu;
 } state;
 
-/* What others get by get_module; known to reader_module.cpp. */
+/* What other modules get from get_module; reader_module.cpp knows it, too. */
 typedef struct plain_api {
     long (*handled)(const void *self);
     const void *self;
 } plain_api;
 
-static long api_handled(const void *self) { return __atomic_load_n(&((const state *)self)->handled, __ATOMIC_RELAXED); }
+static long api_handled(const void *self) {
+    return __atomic_load_n(&((const state *)self)->handled, __ATOMIC_RELAXED);
+}
 static plain_api the_api = {api_handled, NULL};
 
 static int is(const state *s, const char *mode) { return strcmp(s->mode, mode) == 0; }
@@ -42,7 +45,7 @@ static void on_finished(const wsm_event *e, void *user) {
     __atomic_add_fetch(&s->cpu, wsm_int(e, (uint32_t)wsm_find(e->spec, "cpu")), __ATOMIC_RELAXED);
 }
 
-/* Every field of an event as text, and for a list the sum of the elements as an event of its own. */
+/* Prints every field of an event as text, and emits the sum of a list's elements as an event of its own. */
 static void on_any(const wsm_event *e, void *user) {
     state *s = user;
     char text[32], line[512];
@@ -53,10 +56,12 @@ static void on_any(const wsm_event *e, void *user) {
     size_t at;
     if (e->spec == s->sum) return;
     __atomic_add_fetch(&s->others, 1, __ATOMIC_RELAXED);
-    at = (size_t)snprintf(line, sizeof line, "%d.%d %lld %s.%s", e->node, e->stream, (long long)e->time, e->spec->ns, e->spec->name);
+    at = (size_t)snprintf(line, sizeof line, "%d.%d %lld %s.%s", e->node, e->stream, (long long)e->time,
+                          e->spec->ns, e->spec->name);
     for (i = 0; i < e->spec->fields; i++) {
         size_t whole = s->host->text(e, i, text, sizeof text);
-        at += (size_t)snprintf(line + at, sizeof line - at, " %s=%s%s", e->spec->field[i].name, text, whole >= sizeof text ? "..." : "");
+        at += (size_t)snprintf(line + at, sizeof line - at, " %s=%s%s", e->spec->field[i].name, text,
+                               whole >= sizeof text ? "..." : "");
     }
     wsm_printf(s->host, s->out, "%s\n", line);
     if (is(s, "bad text")) s->host->text(e, 99, text, sizeof text);
@@ -89,12 +94,15 @@ static void *start(const wsm_host *host) {
     s->sum = host->define(host, "SumEvents.onSum(of:Name sum:Uint half:Float both:Ints)");
     host->connect(host, "CFEvents::onFinished", on_finished, s);
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++) host->connect(host, kinds[i], on_any, s);
-    wsm_printf(host, s->out, "%s on %s: %d nodes, %d workers, pid %d, %s, started %lld %lld\n", host->run->program, host->run->host, host->run->nodes,
-               host->run->workers, host->run->pid, host->run->args[0], (long long)host->run->started_unix_ns, (long long)host->run->start);
-    wsm_printf(host, s->out, "%lld %g %lld", (long long)host->param(host, "depth")->integer, host->param(host, "ratio")->real, (long long)host->param(host, "loud")->integer);
+    wsm_printf(host, s->out, "%s on %s: %d nodes, %d workers, pid %d, %s, started %lld %lld\n",
+               host->run->program, host->run->host, host->run->nodes, host->run->workers, host->run->pid,
+               host->run->args[0], (long long)host->run->started_unix_ns, (long long)host->run->start);
+    wsm_printf(host, s->out, "%lld %g %lld", (long long)host->param(host, "depth")->integer,
+               host->param(host, "ratio")->real, (long long)host->param(host, "loud")->integer);
     for (t = host->param(host, "words")->texts; *t; t++) wsm_printf(host, s->out, " [%s]", *t);
     site = host->site(host, 1, 7);
-    wsm_printf(host, s->out, "\n%s %s %s %s:%d:%d %s\n", site->code, site->kind, site->label, site->file, site->line, site->column, site->text);
+    wsm_printf(host, s->out, "\n%s %s %s %s:%d:%d %s\n", site->code, site->kind, site->label, site->file,
+               site->line, site->column, site->text);
     host->warn(host, "this is a warning");
     the_api.self = s;
     return s;
@@ -106,7 +114,8 @@ static void finish(void *self) {
     if (is(s, "crash at end")) abort();
     if (is(s, "fail at end")) s->host->fail(s->host, "nothing to write");
     s->host->df(s->host, 0, 5, df, sizeof df);
-    wsm_printf(s->host, s->out, "%ld finished, %lld ns; %ld others; %s\n", s->handled, (long long)s->cpu, s->others, df);
+    wsm_printf(s->host, s->out, "%ld finished, %lld ns; %ld others; %s\n", s->handled, (long long)s->cpu,
+               s->others, df);
 }
 
 static int query(void *self, const char *what, int node, double *value) {
@@ -121,7 +130,8 @@ static const void *api(void *self) {
     return &the_api;
 }
 
-static const char *const events[] = {"CFEvents.onFinished", "CFEvents.onStarted", "DFEvents.*", "MyEvents.onSay", NULL};
+static const char *const events[] = {"CFEvents.onFinished", "CFEvents.onStarted", "DFEvents.*",
+                                     "MyEvents.onSay", NULL};
 static const char *const emits[] = {"SumEvents.onSum(of:Name sum:Uint half:Float both:Ints)", NULL};
 static const wsm_param params[] = {
     {"file", WSM_PARAM_STRING, "", NULL, "where it writes"},
@@ -133,6 +143,18 @@ static const wsm_param params[] = {
     {"taste", WSM_PARAM_STRING, "sweet", "sweet|sour", "one of two"},
     {NULL, 0, NULL, NULL, NULL},
 };
-static const wsm_module module = {WSM_VERSION, "plain_module", "does it all", "lines", "little", events, emits, NULL, params, start, finish, free, query, api};
+static const wsm_module module = {.version = WSM_VERSION,
+                                  .name = "plain_module",
+                                  .doc = "does it all",
+                                  .output = "lines",
+                                  .cost = "little",
+                                  .events = events,
+                                  .emits = emits,
+                                  .params = params,
+                                  .start = start,
+                                  .finish = finish,
+                                  .release = free,
+                                  .query = query,
+                                  .api = api};
 
 const wsm_module *whyslow_module(void) { return &module; }

@@ -46,8 +46,9 @@ void crash(int how)
 	case 17: throw "a C string";
 	case 18: throw 42;
 	case 19: throw DF(3);
-	case 21: { // what malloc finds with its lock held
-		char *p = static_cast<char *>(malloc(5000)), *q = static_cast<char *>(malloc(5000)), *r = static_cast<char *>(malloc(5000));
+	case 21: { // damage that malloc finds while it holds its lock
+		char *p = static_cast<char *>(malloc(5000)), *q = static_cast<char *>(malloc(5000)),
+			*r = static_cast<char *>(malloc(5000));
 		memset(p + 5000, 0x55, 24);
 		free(q);
 		free(r);
@@ -86,8 +87,9 @@ void scratch()
 void nap(int us) { usleep(us); }
 void spin(int us)
 {
-	timespec a, b; // of this thread's processor time
+	timespec a, b; // this thread's CPU time
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-	do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b); while ((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 < us);
+	do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	while ((b.tv_sec - a.tv_sec) * 1000000 + (b.tv_nsec - a.tv_nsec) / 1000 < us);
 }
 }

@@ -1,4 +1,4 @@
-// What programs do with data fragments. "report" routines put text into an output; the test compares it.
+// What programs do with data fragments. "report" routines put text into an output, which the test compares.
 #include <cstdio>
 #include "ucenv.h"
 
@@ -35,11 +35,12 @@ void sig_pointer(int i, double r, const char *s, InputDF *v, OutputDF *out)
 void sig_ignored(const char *) {} // imported with an int
 void sig_fewer(OutputDF &out) { out.setValue(1); }
 void four(OutputDF &out) { out.setValue(4); } // for clash.cpp
-void many(int a, int b, int c, int d, int e, int f, int g, int h, double i, double j, double k, double l, double m, double n, double o,
-          double p, double q, const char *r, OutputDF &s)
+void many(int a, int b, int c, int d, int e, int f, int g, int h, double i, double j, double k, double l,
+	double m, double n, double o, double p, double q, const char *r, OutputDF &s)
 {
 	char buf[200];
-	snprintf(buf, sizeof buf, "%d%d%d%d%d%d%d%d%g%g%g%g%g%g%g%g%g%s", a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+	snprintf(buf, sizeof buf, "%d%d%d%d%d%d%d%d%g%g%g%g%g%g%g%g%g%s", a, b, c, d, e, f, g, h, i, j, k, l, m, n,
+		o, p, q, r);
 	s.setValue<std::string>(buf);
 }
 void nothing() {}
@@ -70,7 +71,8 @@ void includes(OutputDF &out)
 	try {
 		throw std::out_of_range("x");
 	} catch (const std::logic_error &e) {
-		os << e.what() << v[0] << m["a"] << um[1] << s.size() << q.size() << f(1) << at << *p << buf << typeid(int).name();
+		os << e.what() << v[0] << m["a"] << um[1] << s.size() << q.size() << f(1) << at << *p << buf
+			<< typeid(int).name();
 	}
 	if (false) {
 		LOG("a" << 1);
@@ -83,20 +85,26 @@ void includes(OutputDF &out)
 void report(OutputDF &out)
 {
 	std::ostringstream os;
-	static_assert(std::is_same<InputDF, OutputDF>::value && std::is_same<luna::ucenv::InputDF, DF>::value, "one class");
-	static_assert(!std::is_trivially_copyable<DF>::value && !std::is_trivially_destructible<DF>::value, "passed by address");
+	static_assert(
+		std::is_same<InputDF, OutputDF>::value && std::is_same<luna::ucenv::InputDF, DF>::value, "one class");
+	static_assert(
+		!std::is_trivially_copyable<DF>::value && !std::is_trivially_destructible<DF>::value, "passed by address");
 	DF x;
 	os << x.to_string() << x.is_set() << x.is_unset() << x.get_type() << '\n';
 	x.setValue(-5);
-	os << x.to_string() << x.getValue<int>() << x.get_int() << x.getSize() << x.get_type() << x.cast_real() << x.cast_string() << '\n';
+	os << x.to_string() << x.getValue<int>() << x.get_int() << x.getSize() << x.get_type() << x.cast_real()
+		<< x.cast_string() << '\n';
 	x.setValue(2.5);
-	os << x.to_string() << x.getValue<double>() << x.get_real() << x.getSize() << x.get_type() << x.cast_int() << ' ' << x.cast_real() << x.cast_string() << '\n';
+	os << x.to_string() << x.getValue<double>() << x.get_real() << x.getSize() << x.get_type() << x.cast_int()
+		<< ' ' << x.cast_real() << x.cast_string() << '\n';
 	x.setValue<std::string>("abc");
-	os << x.to_string() << x.get_string() << x.getSize() << x.get_type() << x.cast_string() << DF(std::string("17")).cast_int() << DF(std::string("1.5")).cast_real() << '\n';
+	os << x.to_string() << x.get_string() << x.getSize() << x.get_type() << x.cast_string()
+		<< DF(std::string("17")).cast_int() << DF(std::string("1.5")).cast_real() << '\n';
 	char *c = static_cast<char *>(x.create(20));
 	memset(c, 'A', 20);
 	c[1] = '\xff';
-	os << x.to_string() << x.getSize() << x.get_size() << x.get_type() << (x.get_data() == c) << (x.getData<int>() == (void *)c) << (reinterpret_cast<uintptr_t>(c) % 16) << '\n';
+	os << x.to_string() << x.getSize() << x.get_size() << x.get_type() << (x.get_data() == c)
+		<< (x.getData<int>() == (void *)c) << (reinterpret_cast<uintptr_t>(c) % 16) << '\n';
 	int *n = x.create<int>(3);
 	n[0] = n[1] = n[2] = 1;
 	os << x.to_string() << x.getSize();
@@ -106,14 +114,17 @@ void report(OutputDF &out)
 	x.create(0);
 	os << x.to_string() << x.getSize() << (x.get_data() != nullptr) << '\n';
 	DF y(x), z(7), r(1.5), s(std::string("t")), b("xyz", 2);
-	os << y.to_string() << z.to_string() << r.to_string() << s.to_string() << b.to_string() << x.getName() << '\n';
+	os << y.to_string() << z.to_string() << r.to_string() << s.to_string() << b.to_string() << x.getName()
+		<< '\n';
 	y = 3; z = 2.0; r = std::string("q"); s = b; b.copy(DF(9));
 	s = s;
 	os << y.to_string() << z.to_string() << r.to_string() << s.to_string() << b.to_string() << '\n';
 	DF a7(7), a2(2), h(0.5);
-	os << (a7 + a2).to_string() << (a7 - a2).to_string() << (a7 * a2).to_string() << (a7 / a2).to_string() << (a7 % a2).to_string()
-	   << (a7 + h).to_string() << (h * h).to_string() << (a7 / h).to_string() << (a7 + 1).to_string() << '\n';
-	os << (a7 < a2).get_int() << (a7 <= a7).get_int() << (a7 && 0).get_int() << (a7 == a7).get_int() << (a7 != h).get_int() << (h >= a2).get_int() << (a7 > h).get_int() << '\n';
+	os << (a7 + a2).to_string() << (a7 - a2).to_string() << (a7 * a2).to_string() << (a7 / a2).to_string()
+		<< (a7 % a2).to_string() << (a7 + h).to_string() << (h * h).to_string() << (a7 / h).to_string()
+		<< (a7 + 1).to_string() << '\n';
+	os << (a7 < a2).get_int() << (a7 <= a7).get_int() << (a7 && 0).get_int() << (a7 == a7).get_int()
+		<< (a7 != h).get_int() << (h >= a2).get_int() << (a7 > h).get_int() << '\n';
 	os << (DF(2147483647) + 1).to_string() << '\n';
 	x.setName("n");
 	out = os.str();

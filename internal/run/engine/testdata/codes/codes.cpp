@@ -31,7 +31,9 @@ void c_peek(const char *s, InputDF &v) { printf("%s=%d\n", s, v.getData<int>()[0
 void c_poke(InputDF &v, int x, OutputDF &done) { v.getData<int>()[0] = x; done.setValue(1); }
 // Destroys only its own handle's view.
 void c_replace(InputDF &v, OutputDF &done) { v.create<int>(1)[0] = -1; v = 5; done.setValue(1); }
-void c_add(const InputDF &a, const InputDF &b, OutputDF &c) { c.setValue(a.getValue<int>() + b.getValue<int>()); }
+void c_add(const InputDF &a, const InputDF &b, OutputDF &c) {
+    c.setValue(a.getValue<int>() + b.getValue<int>());
+}
 void c_mix(OutputDF &c, int a, int b) { c.setValue((int)((unsigned)a * 1000003u + (unsigned)b * 31u + 7u)); }
 void c_need_int(const InputDF &v) { printf("int %d\n", v.getValue<int>()); }
 

@@ -1,4 +1,4 @@
-// EMIT_EVENT for a test: counts each event, and checks that its arguments are usable where it stands.
+// EMIT_EVENT for a test: it counts each event, and checks that its arguments are usable at that place.
 #pragma once
 #include <cstdio>
 #include <map>

@@ -1,5 +1,5 @@
-// Statements of many shapes. Every call of shape(x) gives the same status instrumented or not; main prints it, then the counts
-// of events, which are 0 in a program that is not instrumented.
+// Statements of many shapes. Every call of shape(x) gives the same status whether instrumented or not. main
+// prints it, then the counts of events, which are 0 in a program that is not instrumented.
 #include "events.h"
 #include <algorithm>
 #include <chrono>
