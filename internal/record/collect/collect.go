@@ -226,9 +226,13 @@ func (c *Collector) run(id, from string, info *trace.RunInfo) (*run, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.runs[id]; r != nil {
-		if _, err := os.Stat(r.dir); err == nil || r.users > 0 {
+		err := r.usable()
+		if err == nil {
 			r.users++
 			return r, nil
+		}
+		if r.exists() {
+			return nil, err
 		}
 		c.forget(r) // its folder was removed: it begins anew
 	}
@@ -312,7 +316,7 @@ func (c *Collector) count() {
 			continue
 		}
 		r.grow(files.Size(r.dir) - r.bytes.Load())
-		if _, err := os.Stat(r.dir); errors.Is(err, os.ErrNotExist) {
+		if _ = r.usable(); !r.exists() {
 			c.forget(r)
 		}
 	}

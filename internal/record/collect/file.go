@@ -112,16 +112,23 @@ func (f *file) grown() int64 {
 	return f.size - before
 }
 
-// begin opens the file for appending.
+// begin opens the file for appending. It fails if the file was changed since it was closed: its sender, who
+// was told what there was, must ask again.
 func (f *file) begin(k *conn, node int) (err error) {
 	if f.out != nil {
 		return nil
 	}
-	if f.out, err = trace.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err == nil {
-		f.finished.Store(false)
-		f.have = nil
+	had := f.have
+	if f.out, err = trace.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
+		return err
 	}
-	return err
+	f.finished.Store(false)
+	f.have = nil
+	if has := f.out.Have(); had != nil && (has.Defs != had.Defs || !maps.Equal(has.Streams, had.Streams)) {
+		f.close()
+		return trace.ErrReplaced
+	}
+	return nil
 }
 
 // end writes the index, and reports by how many bytes the file grew. A file with nothing in it is made: its

@@ -26,6 +26,8 @@ type run struct {
 
 	mu        sync.Mutex
 	made      bool          // there is a folder
+	is        fs.FileInfo   // it
+	lost      bool          // it was removed, or another one is in its place
 	resting   bool          // senders, files and most of info are in collect.json only
 	free      func()        // gives back the memory of what came from there
 	saved     bool          // collect.json tells what is known, unless dirty
@@ -61,14 +63,17 @@ func (r *run) grow(n int64) {
 	r.c.bytes.add(r.from, n)
 }
 
-// make makes the folder, once there is something to keep in it.
+// make makes the folder, once there is something to keep in it. It fails if the folder is there no longer.
 func (r *run) make() error {
 	r.mu.Lock()
 	if r.made {
-		r.mu.Unlock()
-		return nil
+		defer r.mu.Unlock()
+		return r.there()
 	}
 	err := os.Mkdir(r.dir, 0o777)
+	if err == nil {
+		r.is, err = os.Stat(r.dir)
+	}
 	if err == nil {
 		r.made = true
 		err = r.save()
@@ -82,11 +87,48 @@ func (r *run) make() error {
 	return err
 }
 
+// there fails if the folder was removed or replaced: nothing is written to what is not the collector's. All
+// senders are told then, and the run begins anew when they come again; r.mu is held. Its error is a Refusal.
+func (r *run) there() error {
+	if !r.lost {
+		st, err := os.Stat(r.dir)
+		switch {
+		case err == nil && os.SameFile(st, r.is):
+			return nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return diskRefusal(err)
+		}
+	}
+	refusal := &stream.Refusal{Code: stream.RefusedDisk,
+		Text: fmt.Sprintf("the folder %s was removed or replaced there; all is kept anew", r.name())}
+	if !r.lost {
+		r.lost = true
+		r.err = refusal.Text
+		for _, s := range r.senders {
+			if s.conn != nil {
+				s.conn.cut(refusal)
+			}
+		}
+		go r.c.notify(fmt.Sprintf("%s was removed or replaced; its senders send all again", r.dir))
+	}
+	return refusal
+}
+
+// usable is there for a run that may have no folder yet.
+func (r *run) usable() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.made {
+		return nil
+	}
+	return r.there()
+}
+
 // exists tells whether there is a folder.
 func (r *run) exists() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.made
+	return r.made && !r.lost
 }
 
 // restAfter is for how many times Limits.Idle nobody has sent a run that rests.
@@ -296,6 +338,9 @@ func (r *run) save() (err error) {
 	}
 	if !r.made || r.resting {
 		return nil
+	}
+	if err := r.there(); err != nil {
+		return err
 	}
 	start := time.Now()
 	defer func() { r.savedAt, r.cost = time.Now(), time.Since(start) }()

@@ -151,8 +151,12 @@ func (c *Collector) load() error {
 				dir, filepath.Base(other.dir)))
 			continue
 		}
+		is, err := os.Stat(dir)
+		if err != nil {
+			continue // it was removed just now
+		}
 		r := c.newRun(st.ID, dir, st.From)
-		r.made, r.saved, r.forwarded = true, true, st.Forwarded
+		r.is, r.made, r.saved, r.forwarded = is, true, true, st.Forwarded
 		if r.info, err = trace.ReadRunInfo(dir); err != nil {
 			r.info = merge(r.id, st.Senders, nil)
 		}

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -37,4 +40,103 @@ func TestFolderTakenAway(t *testing.T) {
 	if have, err := f.open(k, 0); err != nil || have.Defs != 0 || len(have.Streams) != 0 {
 		t.Error(have, err)
 	}
+}
+
+// TestFolderReplaced: another folder takes the place of a run's while two senders send it. Nothing is written
+// to that one, the user is told once, and all of the run is kept anew.
+func TestFolderReplaced(t *testing.T) {
+	tmp := t.TempDir()
+	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "p.fa"}
+	var told lines
+	s := serveAt(t, "", Config{Dir: filepath.Join(tmp, "kept"), Notify: told.add})
+	var writers []*trace.Writer
+	var senders []*stream.Sender
+	part := func(n int) string { return filepath.Join(tmp, trace.FileName(n)) }
+	for n := range 2 {
+		writeInfo(t, part(n), info)
+		w, err := trace.Create(part(n), n, trace.Options{Run: info.ID, FlushEvery: 5 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writers = append(writers, w)
+		w.Stream(0).Emit(1, trace.KindReadyQueue, 1)
+		sender, _ := start(t, quick(s.addr, part(n)))
+		senders = append(senders, sender)
+		until(t, "it sends", func() bool { return sender.Stats().Sent.Events > 0 })
+	}
+	old := s.only(t)
+	if err := errors.Join(os.Rename(old, old+".old"), os.Mkdir(old, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	info.Ended = trace.EndedDone
+	for n, w := range writers {
+		w.Stream(0).Emit(2, trace.KindReadyQueue, 2)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		writeInfo(t, part(n), info)
+		drain(t, senders[n])
+	}
+	if list, err := os.ReadDir(old); err != nil || len(list) > 0 {
+		t.Errorf("%v was written to, %v", list, err)
+	}
+	until(t, "the user is told", func() bool { return told.text() != "" })
+	if text := told.text(); strings.Count(text, "was removed or replaced") != 1 || strings.Contains(text, "\n") {
+		t.Error(text)
+	}
+	dir := s.only(t)
+	for n := range 2 {
+		name := trace.FileName(n)
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := trace.Open(filepath.Join(dir, name)); err != nil || r.Events() != 2 || len(r.Problems()) > 0 {
+			t.Errorf("node %d: %d bytes, %v", n, len(got), err)
+		}
+	}
+	if got := readInfo(t, dir); got.Ended != trace.EndedDone {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestFileCutWhileClosed: a file is cut while nobody sends its node. Its sender, which is told of all of it
+// when it comes again, sends what is missing.
+func TestFileCutWhileClosed(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.trace")
+	info := writeTrace(t, src, []int{0}, 20_000)
+	s := serveAt(t, "", Config{Dir: t.TempDir()})
+	info.Ended = ""
+	writeInfo(t, src, info)
+	sender, stop := start(t, quick(s.addr, src))
+	until(t, "most of it is there", func() bool { return sender.Stats().Sent.Events > 15_000 })
+	stop()
+	until(t, "it is gone", func() bool { return s.Runs()[0].Senders == 0 })
+	f := s.in(s.only(t)).files[0]
+	f.mu.Lock()
+	known := f.have != nil
+	f.mu.Unlock()
+	if err := os.Truncate(filepath.Join(s.only(t), trace.FileName(0)), 5_000); err != nil || !known {
+		t.Fatal(known, err)
+	}
+	// A block that follows what the collector believes to have.
+	conn, _ := dial(t, s.addr)
+	b := append(hello(t, info.ID, "s"), stream.AppendNode(nil, stream.TypeOpen, 0)...)
+	if _, err := conn.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	_, have, err := stream.ParseHave(expect(t, conn, stream.TypeHave).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(stream.AppendBlock(nil, 0, renumbered(eventBlock(t, 3000), have.Streams[0]))); err != nil {
+		t.Fatal(err)
+	}
+	if r := refusal(t, conn); r.Final || r.Code != stream.RefusedDisk {
+		t.Errorf("%+v", r)
+	}
+	info.Ended = trace.EndedDone
+	writeInfo(t, src, info)
+	send(t, quick(s.addr, src))
+	same(t, s.only(t), src)
 }
