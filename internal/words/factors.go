@@ -92,30 +92,55 @@ type Part struct {
 	// Before says when a CF was held up in it; Spent, what the system's time went to. Parts of the system's
 	// work have both; an empty Spent is Means.
 	Before, Spent Phrase
+	// Doing says in what state a CF was that others waited for; Activity names that in JSON, "" as Name does.
+	// Without Doing the CF counts as running.
+	Doing    Phrase
+	Activity string
+	// Inside: it is time of CFs that had started, taken by other threads, and no work of the system.
+	Inside bool
+	// Step names the step of communication efficiency that the part is, in English as in JSON, and Left says
+	// what that efficiency is. Other parts of a factor are one step together.
+	Step, Left Phrase
 }
+
+// ActivityName is Activity, or Name.
+func (p *Part) ActivityName() string { return cmp.Or(p.Activity, p.Name) }
 
 // AllParts are the parts with names of their own, factor by factor, in the order of every table. Other parts
 // are named by links and locks: they speak for themselves.
 var AllParts = []Part{
-	{Factor: "S", Name: "nowhere", Means: Phrase{"nothing ready anywhere", "готового нет нигде"}},
+	{Factor: "S", Name: "nowhere", Means: Phrase{"nothing ready anywhere", "готового нет нигде"},
+		Step: Phrase{"serialisation", "последовательность"},
+		Left: Phrase{"what remains after times without any ready CF (S.nowhere)",
+			"что осталось от времени, когда не было готовых ФВ (S.nowhere)"}},
 	{Factor: "S", Name: "here", Means: Phrase{"ready on this node", "готовое есть на этом узле"}, Ready: true},
 	{Factor: "S", Name: "elsewhere", Means: Phrase{"ready on other nodes", "готовое есть на других узлах"},
 		Ready: true},
 	{Factor: "O", Name: "create", Means: Phrase{"creating CFs", "создание ФВ"},
 		Before: Phrase{"before it was created", "до его создания"},
-		Spent:  Phrase{"creating CFs", "на создание ФВ"}},
+		Spent:  Phrase{"creating CFs", "на создание ФВ"},
+		Doing:  Phrase{"was not created yet", "ещё не был создан"}},
 	{Factor: "O", Name: "request", Means: Phrase{"before DFs are requested", "до запроса ФД"},
-		Before: Phrase{"before its input was requested", "до запроса его входного ФД"}},
+		Before: Phrase{"before its input was requested", "до запроса его входного ФД"},
+		Doing:  Phrase{"had not requested its input yet", "ещё не запросил вход"}},
 	{Factor: "O", Name: "send", Means: Phrase{"before DFs are sent", "до отправки ФД"},
-		Before: Phrase{"before it or its input was sent", "до отправки его или его входного ФД"}},
+		Before: Phrase{"before it or its input was sent", "до отправки его или его входного ФД"},
+		Doing:  Phrase{"was not sent yet, or an input of it", "ещё не был отправлен, или его вход"}},
 	{Factor: "O", Name: "deliver", Means: Phrase{"from arrival to ready", "от прихода ФД до готовности ФВ"},
-		Ready: true, Before: Phrase{"until it was ready", "до его готовности"}},
+		Ready: true, Before: Phrase{"until it was ready", "до его готовности"},
+		Doing: Phrase{"had its input, but was not ready yet", "получил вход, но ещё не был готов"}},
 	{Factor: "O", Name: "dispatch", Means: Phrase{"from ready to start", "от готовности ФВ до старта"}, Ready: true,
-		Before: Phrase{"from ready to start", "от готовности до старта"}},
-	{Factor: "O", Name: "preempt", Means: Phrase{"pre-empted", "процессор отобран"}},
+		Before: Phrase{"from ready to start", "от готовности до старта"},
+		Doing: Phrase{"was ready, but its idle worker had not started it yet",
+			"был готов, но свободный поток его ещё не начал"}},
+	{Factor: "O", Name: "preempt", Means: Phrase{"pre-empted", "процессор отобран"}, Inside: true,
+		Activity: "preempted", Doing: Phrase{"was pre-empted", "был вытеснен"},
+		Step: Phrase{"preemption", "вытеснение"},
+		Left: Phrase{"what remains after pre-emption (O.preempt)", "что оставило вытеснение (O.preempt)"}},
 	{Factor: "O", Name: "steal", Means: Phrase{"stealing CFs", "перехват ФВ"}, Ready: true,
 		Before: Phrase{"before it was stolen", "до его перехвата"},
-		Spent:  Phrase{"stealing CFs", "на перехват ФВ"}},
+		Spent:  Phrase{"stealing CFs", "на перехват ФВ"},
+		Doing:  Phrase{"was ready and about to be stolen", "был готов и вот-вот будет перехвачен"}},
 	{Factor: "O", Name: "extra", Means: Phrase{"cores beyond the workers", "ядра сверх рабочих потоков"}},
 	// In a run of regions.
 	{Factor: "O", Name: "runtime", Means: Phrase{"the run-time system", "исполнительная система"}},
@@ -152,7 +177,7 @@ func Meaning(factor, part string) Phrase {
 	return Phrase{Russian: Lowered(Metrics[part].Name[Russian])}
 }
 
-// Waited names what was waited for: a pattern of waiting has a Russian name, everything else its own.
+// Waited names what was waited for: a pattern of waiting has a Russian name, everything else its own name.
 func Waited(name string) Phrase {
 	return Phrase{name, cmp.Or(Lowered(Metrics[name].Name[Russian]), name)}
 }

@@ -110,7 +110,7 @@ func (in Input) advice(f *facts) []Advice {
 		a.migration()
 		a.manyNodes()
 		a.granularity()
-		a.preempted()
+		a.offProcessor()
 		a.extraCores()
 		a.contention()
 		a.parallelism()

@@ -25,8 +25,8 @@ func (a *advisor) granularity() {
 		return
 	}
 	late, lateOf := a.lateStarts()
-	preempted := o.Parts[slou.PartPreempt.String()]
-	system := o.NS - preempted - o.Parts[slou.PartExtra.String()] - late
+	taken := a.res.Factors.InsideNS()
+	system := o.NS - taken - o.Of(slou.PartExtra) - late
 	var f *slou.Fragment
 	caused := int64(0)
 	for i := range a.res.Fragments {
@@ -38,7 +38,7 @@ func (a *advisor) granularity() {
 		return
 	}
 	parts := maps.Clone(o.Parts)
-	parts["dispatch"] -= late
+	parts[slou.PartDispatch.String()] -= late
 	largest := slou.Amount{}
 	for _, p := range slou.Largest(parts) {
 		if words.PartOf(p.Name).Spent != (words.Phrase{}) {
@@ -56,13 +56,13 @@ func (a *advisor) granularity() {
 		"Исполнительная система заняла %s (%s) времени рабочих потоков, больше всего — %s (%s).",
 		words.Time(system), a.share(system), words.PartOf(largest.Name).Spent.With(), words.Time(largest.NS))
 	switch {
-	case largest.Name == "dispatch" && a.crowded() != nil:
+	case largest.Name == slou.PartDispatch.String() && a.crowded() != nil:
 		h := a.crowded()
 		spare := int64(h.Workers-h.Cores) * a.res.WallNS
-		a.add("too-many-workers", 0, min(system+preempted, spare), coresBound(h), evidence, words.Say(
+		a.add("too-many-workers", 0, min(system+taken, spare), coresBound(h), evidence, words.Say(
 			"%s A worker without a core cannot start what is ready: %s",
 			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
-	case largest.Name == "request" || largest.Name == "send":
+	case largest.Name == slou.PartRequest.String() || largest.Name == slou.PartSend.String():
 		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
 			return // the same time
 		}
@@ -173,7 +173,7 @@ func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 		return 0, of
 	}
 	r := a.replay
-	dispatch := a.res.Factors.O.Parts["dispatch"]
+	dispatch := a.res.Factors.O.Of(slou.PartDispatch)
 	for _, e := range r.order {
 		since := r.base[e]
 		if t := r.List[e].Ready; t != model.None {
@@ -190,12 +190,12 @@ func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 	return total, of
 }
 
-// preempted: the operating system gave the cores to others, while CFs ran or when they were to start.
-func (a *advisor) preempted() {
+// offProcessor: the operating system gave the cores to others, while CFs ran or when they were to start.
+func (a *advisor) offProcessor() {
 	if a.res.Factors.O == nil {
 		return
 	}
-	ns := a.res.Factors.O.Parts[slou.PartPreempt.String()]
+	ns := a.res.Factors.InsideNS()
 	late, _ := a.lateStarts()
 	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
 	var text words.Text
@@ -233,7 +233,7 @@ func (a *advisor) extraCores() {
 	if a.res.Factors.O == nil {
 		return
 	}
-	ns := a.res.Factors.O.Parts[slou.PartExtra.String()]
+	ns := a.res.Factors.O.Of(slou.PartExtra)
 	a.add("extra-cores", 0, ns,
 		words.Say("Other threads used this time; the run may not become shorter without it.",
 			"Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),

@@ -92,20 +92,21 @@ func (a *advisor) oneNode() {
 func (a *advisor) distribution() {
 	s := a.res.Factors.S
 	loaded, busy, all := a.loads()
-	if s == nil || busy < 2 || float64(s.Parts["elsewhere"]) < worthwhile*float64(a.res.TotalNS) {
+	if s == nil || busy < 2 || float64(s.Of(slou.PartElsewhere)) < worthwhile*float64(a.res.TotalNS) {
 		return
 	}
-	elsewhere := s.Parts["elsewhere"]
+	elsewhere := s.Of(slou.PartElsewhere)
 	idle, _ := largest(a.res.Nodes, func(n *slou.Node) int64 {
 		if n.Factors.S == nil {
 			return 0
 		}
-		return n.Factors.S.Parts["elsewhere"]
+		return n.Factors.S.Of(slou.PartElsewhere)
 	})
 	if idle == nil || idle == loaded {
 		return
 	}
-	c := a.top(lost("S", "elsewhere"), func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
+	c := a.top(lost("S", slou.PartElsewhere.String()),
+		func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
 	var before words.Text
 	if c.Consumer != "" {
 		before = words.Say(", %s of it before %s", " (из этого времени %s — перед %s)", words.Time(c.NS),
@@ -120,7 +121,7 @@ func (a *advisor) distribution() {
 	}
 	mostly, code := a.mostly(loaded.Node)
 	evidence := map[string]any{"stolen": stolen, "idle_node": idle.Node,
-		"idle_ns": idle.Factors.S.Parts["elsewhere"], "loaded_node": loaded.Node,
+		"idle_ns": idle.Factors.S.Of(slou.PartElsewhere), "loaded_node": loaded.Node,
 		"loaded_cfs": loaded.CFs, "cfs": all, "consumer": c.Consumer, "elsewhere_ns": elsewhere, "code": code}
 	total, bound := elsewhere, words.Say("Workers idled for that long while CFs were ready on other nodes.",
 		"Столько времени рабочим потокам было нечего делать, хотя на других узлах были готовые ФВ.")
@@ -134,8 +135,8 @@ func (a *advisor) distribution() {
 		"Рабочим потокам было нечего делать %s (%s), хотя на других узлах были готовые ФВ%s. Дольше всех "+
 			"простаивал узел %d (%s); узел %d исполнил %d из %d ФВ%s. Измените локаторы так, чтобы нагрузка была "+
 			"равномерной%s.",
-		words.Time(elsewhere), a.share(elsewhere), before, idle.Node, words.Time(idle.Factors.S.Parts["elsewhere"]),
-		loaded.Node, loaded.CFs, all, mostly, stealing))
+		words.Time(elsewhere), a.share(elsewhere), before, idle.Node,
+		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, loaded.CFs, all, mostly, stealing))
 }
 
 // order: CFs that others waited for, or that begin a chain, were ready while others were taken first.
@@ -234,9 +235,9 @@ func (a *advisor) parallelism() {
 	if a.res.Factors.L == nil {
 		return // what the CFs that were waited for waited for may have been messages
 	}
-	nowhere := s.Parts["nowhere"]
+	nowhere := s.Of(slou.PartNowhere)
 	for i := range a.res.Causes {
-		if c := &a.res.Causes[i]; c.Factor == "S" && c.Part == "nowhere" {
+		if c := &a.res.Causes[i]; c.Factor == "S" && c.Part == slou.PartNowhere.String() {
 			nowhere -= c.QueuedNS
 		}
 	}
@@ -244,7 +245,7 @@ func (a *advisor) parallelism() {
 		if c.Producer == "" {
 			return 0
 		}
-		return lost("S", "nowhere")(c)
+		return lost("S", slou.PartNowhere.String())(c)
 	}, func(c *slou.Cause) [4]string { return [4]string{c.Producer} })
 	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
 	var blame words.Text
@@ -337,7 +338,7 @@ func (a *advisor) manyNodes() {
 	// most T1/p + Tinf (1 - 1/p) (Graham).
 	system := int64(0)
 	if o := a.res.Factors.O; o != nil {
-		system = o.Parts["create"] + o.Parts["dispatch"]
+		system = o.Of(slou.PartCreate) + o.Of(slou.PartDispatch)
 	}
 	alone := ceil(w.T1NS+system-w.TinfNS, p) + w.TinfNS
 	wall := a.res.WallNS - alone

@@ -14,8 +14,8 @@ import (
 // going on, in integer nanoseconds, without remainder: [s, e] is walked backwards along P's life with one
 // position, pos, which only decreases from e to s.
 //
-//   - While P was executed, the part of [s, pos] after P's start is P's own: running, preempted, waiting for
-//     a lock, as the pieces of P's worker say. A structured CF that posted the DF was running.
+//   - While P was executed, the part of [s, pos] after P's start is P's own: running, waiting for a lock or
+//     the processor, as the pieces of P's worker say. A structured CF that posted the DF was running.
 //   - slou.Divide divides what lies before P's start. What it calls O and L is P's. During its O.dispatch P
 //     was ready: queued while P's worker executed another atomic CF, by the name of that CF, else dispatch.
 //   - What it calls S, P spent waiting for the last producer Q of its inputs: the walk goes on along Q's
@@ -237,8 +237,8 @@ func (c *chaser) executed(id model.WorkerID, from int64) {
 		switch {
 		case p.Factor.Info().CutOut:
 			return Waiting, c.tree.name(p.Name)
-		case p.Part == slou.PartPreempt:
-			return Preempted, 0
+		case p.Part.Info().Inside:
+			return activityOf[p.Part], 0
 		}
 		return Running, 0
 	})
@@ -247,10 +247,10 @@ func (c *chaser) executed(id model.WorkerID, from int64) {
 // queued gives the time that a CF was ready to what its worker executed meanwhile.
 func (c *chaser) queued(id model.WorkerID, from int64) {
 	c.each(id, from, func(p *slou.Piece) (Activity, int64) {
-		if p.Factor == slou.FactorU || p.Part == slou.PartPreempt || p.Factor.Info().CutOut && p.Consumer != 0 {
+		if p.Factor == slou.FactorU || p.Part.Info().Inside || p.Factor.Info().CutOut && p.Consumer != 0 {
 			return Queued, int64(c.m.CodeOf(p.Consumer))
 		}
-		return Dispatch, 0
+		return activityOf[slou.PartDispatch], 0
 	})
 }
 

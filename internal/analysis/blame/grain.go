@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
 
 // Overheads tells what O is spent on, by code fragment.
@@ -57,10 +59,10 @@ func (b *blamer) overheads(sums []codeSum, extra int64) *Overheads {
 		g := Grain{Place: placeOf(b.m, i), CFs: s.Count, UsefulNS: s.Useful, Parts: map[string]int64{}, Times: 1,
 			Left: s.Count}
 		for k, ns := range s.Parts {
-			if Activity(k) == Preempted {
+			if p := slou.Part(k).Info(); p.Inside {
 				out.PreemptNS += ns
 			} else if ns > 0 {
-				g.Parts[Activity(k).String()] = ns
+				g.Parts[p.Name] = ns
 				g.OverheadNS += ns
 			}
 		}

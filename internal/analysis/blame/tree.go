@@ -8,43 +8,46 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Activity is what a producer that was waited for was doing.
 type Activity uint8
 
-// The activities. All but Running, Preempted and Waiting are of a CF that had not started.
+// The activities. Those from parts on are of parts of O that words.Part.Doing tells of: being in that part.
 const (
-	Running   Activity = iota // its CF was executed
-	Preempted                 // its CF was started, and its thread had no processor
+	Running Activity = iota // its CF was executed
 	// its CF was started, and waited for a lock, an exclusive resource, a collective or a debugger
 	Waiting
-	Queued   // its CF was ready, and the worker that was to start it executed another one
-	Create   // its CF had yet to be created
-	Request  // its input had yet to be requested
-	Send     // its input, or its CF, had yet to be sent
-	Link     // its input, a request or its CF was on a link
-	Deliver  // its input was there, and its CF not ready yet
-	Dispatch // its CF was ready, and its worker executed nothing
-	Steal    // its CF was ready, and had yet to be stolen
-	Ended    // it had ended, and so had all that was waited for: the end of the run
-	Lost     // what its worker did was not recorded
-	Unknown  // what its CF was doing, or who produced the DF, was not recorded
-	Further  // the chain is longer than was followed
-	activities
+	Queued  // its CF was ready, and the worker that was to start it executed another one
+	Link    // its input, a request or its CF was on a link
+	Ended   // it had ended, and so had all that was waited for: the end of the run
+	Lost    // what its worker did was not recorded
+	Unknown // what its CF was doing, or who produced the DF, was not recorded
+	Further // the chain is longer than was followed
+	parts
+	activities = parts + Activity(slou.PartCount)
 )
 
-var activityNames = [activities]string{"running", "preempted", "waiting", "queued", "create", "request",
-	"send", "link", "deliver", "dispatch", "steal",
-	"ended", "lost", "unknown", "further"}
+var activityNames = [parts]string{"running", "waiting", "queued", "link", "ended", "lost", "unknown", "further"}
 
 // String gives the name used in reports.
-func (a Activity) String() string { return activityNames[a] }
+func (a Activity) String() string {
+	if a < parts {
+		return activityNames[a]
+	}
+	return slou.Part(a - parts).Info().ActivityName()
+}
 
-// activityOf are the activities of the parts of O; Running for the others.
-var activityOf = [...]Activity{slou.PartCreate: Create, slou.PartRequest: Request, slou.PartSend: Send,
-	slou.PartDeliver:  Deliver,
-	slou.PartDispatch: Dispatch, slou.PartSteal: Steal, slou.PartPreempt: Preempted, slou.PartExtra: Running}
+// activityOf has the activities of the parts; Running for those that are none of their own.
+var activityOf = func() (of [slou.PartCount]Activity) {
+	for p := range slou.PartCount {
+		if p.Info().Doing != (words.Phrase{}) {
+			of[p] = parts + Activity(p)
+		}
+	}
+	return of
+}()
 
 // Starved divides S anew: among what those did that were waited for.
 type Starved struct {

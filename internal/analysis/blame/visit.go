@@ -43,7 +43,7 @@ type nameKey struct {
 
 type codeSum struct {
 	Count, Useful int64
-	Parts         [Steal + 1]int64 // by activity
+	Parts         [slou.PartCount]int64
 }
 
 // visit goes through the pieces of all workers, several at once.
@@ -125,8 +125,8 @@ func (b *blamer) worker(ctx context.Context, i int, near []uint32) (*workerSums,
 		case p.Factor == slou.FactorU:
 			s.Codes[m.CodeOf(p.Consumer)].Useful += p.To - p.From
 		case p.Factor == slou.FactorO:
-			if a := activityOf[p.Part]; a != Running {
-				s.Codes[m.CodeOf(p.Consumer)].Parts[a] += p.To - p.From
+			if activityOf[p.Part] != Running {
+				s.Codes[m.CodeOf(p.Consumer)].Parts[p.Part] += p.To - p.From
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (s *workerSums) findWaits(w *slou.WorkerPieces) {
 
 // waits tells whether a worker did nothing for its CFs.
 func waits(p *slou.Piece) bool {
-	return p.Factor != slou.FactorU && p.Factor != slou.FactorLoss && p.Part != slou.PartPreempt
+	return p.Factor != slou.FactorU && p.Factor != slou.FactorLoss && !p.Part.Info().Inside
 }
 
 // wait is neighbouring pieces of one worker.

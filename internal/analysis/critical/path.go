@@ -267,7 +267,7 @@ func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 		switch c.factor {
 		case slou.FactorU:
 		case slou.FactorO:
-			s = Step{Kind: KindOverhead, Factor: c.factor, Part: slou.PartPreempt}
+			s = Step{Kind: KindOverhead, Factor: c.factor, Part: slou.OffProcessor}
 		case slou.FactorLoss:
 			s = Step{Kind: KindLost, Factor: c.factor}
 		default:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // ratio gives a/b, nil where that is no number.
@@ -82,12 +83,12 @@ func (r *computation) starvationDivided() bool {
 // steps lists what kept a worker from being useful. The steps and its useful time add up to its time.
 func steps(w *slou.Worker, divided bool) []Step {
 	f := &w.Factors
-	preempt, nowhere := f.PartNS(slou.PartPreempt), f.PartNS(slou.PartNowhere)
-	list := []Step{{Name: "runtime", NS: f.NS(slou.FactorO) - preempt}, {Name: "preemption", NS: preempt},
-		{Name: "transfer", NS: f.NS(slou.FactorL)}}
+	runtime, ofO := ownSteps(f, slou.FactorO)
+	list := append([]Step{{Name: "runtime", NS: runtime}}, ofO...)
+	list = append(list, Step{Name: "transfer", NS: f.NS(slou.FactorL)})
 	if divided {
-		list = append(list, Step{Name: "serialisation", NS: nowhere},
-			Step{Name: "placement", NS: f.NS(slou.FactorS) - nowhere})
+		placement, ofS := ownSteps(f, slou.FactorS)
+		list = append(append(list, ofS...), Step{Name: "placement", NS: placement})
 	} else {
 		list = append(list, Step{Name: "starvation", NS: f.NS(slou.FactorS)})
 	}
@@ -103,6 +104,18 @@ func steps(w *slou.Worker, divided bool) []Step {
 		list = append(list, Step{Name: "undivided", NS: rest})
 	}
 	return append(list, Step{Name: "unrecorded", NS: w.LossNS})
+}
+
+// ownSteps are the parts of a factor that are steps of their own, and the time of the others.
+func ownSteps(f *slou.Factors, k slou.Factor) (rest int64, own []Step) {
+	rest = f.NS(k)
+	for _, p := range k.Parts() {
+		if name := p.Info().Step[words.English]; name != "" {
+			own = append(own, Step{Name: name, NS: f.PartNS(p)})
+			rest -= f.PartNS(p)
+		}
+	}
+	return rest, own
 }
 
 // findMissing tells what cannot be computed, and what is lost.

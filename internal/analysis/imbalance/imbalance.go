@@ -22,8 +22,8 @@
 // after another, each efficiency being what is left over what there was before it, so that their product is
 // communication efficiency exactly:
 //
-//	runtime        O but preempt: the run-time system worked or was not done yet
-//	preemption     O.preempt: the worker had no processor
+//	runtime        O without the next: the run-time system worked or was not done yet
+//	pre-emption    of O: the worker had no processor
 //	transfer       L: data or CFs were under way
 //	serialisation  S.nowhere: nowhere was anything ready to be executed
 //	placement      S.here and S.elsewhere: something was ready, but this worker did not execute it

@@ -122,6 +122,9 @@ func (d *divider) execution(e int, v model.Interval) {
 	}
 }
 
+// OffProcessor is the part of O that time of an execution is in which its thread had no processor.
+const OffProcessor = PartPreempt
+
 func (d *divider) emit(p Piece) {
 	d.cutsBefore(p.From)
 	if p.Factor == FactorU {
@@ -130,7 +133,7 @@ func (d *divider) emit(p Piece) {
 		d.useful += u
 		rest := p
 		p.To = p.From + u
-		rest.From, rest.Factor, rest.Part = p.To, FactorO, PartPreempt
+		rest.From, rest.Factor, rest.Part = p.To, FactorO, OffProcessor
 		if rest.From < rest.To {
 			if u > 0 {
 				d.pass(p)

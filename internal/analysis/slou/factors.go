@@ -80,23 +80,25 @@ const (
 	partEnd   = "end"   // after its last
 )
 
-// info tells how a part but PartNone is shown.
-func (p Part) info() *words.Part { return &words.AllParts[p-1] }
+// Info tells how a part is shown; that of PartNone is empty.
+func (p Part) Info() *words.Part {
+	if p == PartNone {
+		return &noPart
+	}
+	return &words.AllParts[p-1]
+}
+
+var noPart words.Part
 
 // String gives the name used in reports, empty where the part is named by a link or a lock.
-func (p Part) String() string {
-	if p == PartNone {
-		return ""
-	}
-	return p.info().Name
-}
+func (p Part) String() string { return p.Info().Name }
 
 // Parts lists the parts of the factor that have names of their own, in the order they are reported.
 func (f Factor) Parts() []Part { return partsOf[f] }
 
 var partsOf = func() (of [factorCount][]Part) {
 	for p := PartNowhere; p < PartCount; p++ {
-		f := FactorOf(p.info().Factor)
+		f := FactorOf(p.Info().Factor)
 		of[f] = append(of[f], p)
 	}
 	return of
@@ -140,10 +142,20 @@ func (f *Factors) NS(k Factor) int64 {
 
 // PartNS is the time of a part, 0 where its factor cannot be computed.
 func (f *Factors) PartNS(p Part) int64 {
-	if s := f.Of(FactorOf(p.info().Factor)); s != nil {
-		return s.Parts[p.String()]
+	if s := f.Of(FactorOf(p.Info().Factor)); s != nil {
+		return s.Of(p)
 	}
 	return 0
+}
+
+// InsideNS is the part of O that was taken from CFs that ran, 0 where O cannot be computed.
+func (f *Factors) InsideNS() (ns int64) {
+	for _, p := range FactorO.Parts() {
+		if p.Info().Inside {
+			ns += f.PartNS(p)
+		}
+	}
+	return ns
 }
 
 // share gives the place of the share of a factor but U.

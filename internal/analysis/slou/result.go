@@ -51,6 +51,9 @@ type Share struct {
 	Parts map[string]int64 `json:"parts"`
 }
 
+// Of is the time of a part.
+func (s *Share) Of(p Part) int64 { return s.Parts[p.String()] }
+
 // Amount is a named amount of time, in nanoseconds.
 type Amount struct {
 	Name string

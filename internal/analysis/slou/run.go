@@ -212,7 +212,7 @@ func missingEvents(m *model.Model, did Uses) (map[Factor]bool, []Missing) {
 			}
 		}
 		for p := PartNowhere; k == trace.KindCFReady && p < PartCount; p++ {
-			if x := p.info(); x.Ready {
+			if x := p.Info(); x.Ready {
 				miss.Parts = append(miss.Parts, x.Factor+"."+x.Name)
 			}
 		}

@@ -67,7 +67,7 @@ func examineCores() Finding {
 		f.Value += fmt.Sprintf(" of %d (affinity %s)", total, crew.Affinity())
 	}
 	if available == 1 {
-		f.Advice = "with one core several workers only take turns: O.preempt will be large"
+		f.Advice = "with one core, several workers only take turns and lose much time to pre-emption"
 	}
 	return f
 }

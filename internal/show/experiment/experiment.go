@@ -94,9 +94,9 @@ type Run struct {
 	LNS          int64  `json:"l_ns"`
 	ONS          int64  `json:"o_ns"`
 	WNS          int64  `json:"w_ns"`
-	PreemptNS    int64  `json:"preempt_ns"` // part of O: taken from running CFs by other threads and programs
-	CFs          int64  `json:"cfs"`        // atomic CFs executed
-	Output       string `json:"output"`     // what the program printed
+	TakenNS      int64  `json:"taken_ns"` // part of O: taken from running CFs by other threads and programs
+	CFs          int64  `json:"cfs"`      // atomic CFs executed
+	Output       string `json:"output"`   // what the program printed
 	MessageBytes int64  `json:"message_bytes"`
 }
 
@@ -246,7 +246,7 @@ func latency(r *Run) int64    { return r.LNS }
 
 // overhead leaves out what other programs and threads took from running CFs: that is not a work of the
 // run-time system.
-func overhead(r *Run) int64 { return r.ONS - r.PreemptNS }
+func overhead(r *Run) int64 { return r.ONS - r.TakenNS }
 
 // median is the median of a time over the runs, spread half of what lies between its largest and its
 // smallest.

@@ -16,7 +16,7 @@ func series(apart int64, overheads ...int64) *Experiment {
 		e.add(i, string(rune('a'+i)), Point{Nodes: 1, Workers: 1, Program: "x.fa"})
 		for _, d := range []int64{apart, 0, -apart} {
 			const total, preempt = 100e6, 1e6
-			r := Run{WallNS: total + d, TotalNS: total, ONS: o + preempt + d, PreemptNS: preempt}
+			r := Run{WallNS: total + d, TotalNS: total, ONS: o + preempt + d, TakenNS: preempt}
 			r.UNS = total - r.ONS
 			e.Points[i].Runs = append(e.Points[i].Runs, r)
 		}

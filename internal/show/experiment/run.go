@@ -97,7 +97,7 @@ func divide(ctx context.Context, folder string) (*Run, error) {
 		}
 		*ns = s.NS
 	}
-	r.PreemptNS = res.Factors.O.Parts[slou.PartPreempt.String()]
+	r.TakenNS = res.Factors.InsideNS()
 	for i := range res.Nodes {
 		r.CFs += res.Nodes[i].CFs
 	}

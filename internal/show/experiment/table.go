@@ -21,7 +21,7 @@ func (e *Experiment) table() [][]string {
 	for _, p := range e.Points {
 		r := p.Median()
 		cells := []string{p.Label, seconds(r.WallNS), seconds(r.TotalNS)}
-		for _, v := range []int64{r.SNS, r.LNS, r.ONS, r.PreemptNS, r.UNS, r.Sum()} {
+		for _, v := range []int64{r.SNS, r.LNS, r.ONS, r.TakenNS, r.UNS, r.Sum()} {
 			cells = append(cells, fmt.Sprintf("%s (%s)", seconds(v), percent(float64(v)/float64(max(r.TotalNS, 1)))))
 		}
 		if e.perCF {

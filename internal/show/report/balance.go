@@ -51,20 +51,27 @@ func (a *author) balance() {
 // nodeCell names a node and sorts by its number.
 func (a *author) nodeCell(node int) cell { return number(int64(node), a.nodeName(node)) }
 
-// stepMeanings explain the steps of communication efficiency.
+// stepMeanings explain the steps of communication efficiency that are not parts of a factor.
 var stepMeanings = map[string]words.Phrase{
 	"runtime": {"what remains after the run-time system's work (O without pre-emption)",
 		"что оставила работа самой системы (O без вытеснения)"},
-	"preemption": {"what remains after pre-emption (O.preempt)", "что оставило вытеснение (O.preempt)"},
-	"transfer":   {"what remains after waiting for messages (L)", "что оставило ожидание сообщений (L)"},
-	"serialisation": {"what remains after times without any ready CF (S.nowhere)",
-		"что осталось от времени, когда не было готовых ФВ (S.nowhere)"},
+	"transfer": {"what remains after waiting for messages (L)", "что оставило ожидание сообщений (L)"},
 	"placement": {"what remains after times when CFs were ready, but not for this worker (S.here, S.elsewhere)",
 		"что осталось от времени, когда готовые ФВ были, но не у этого потока (S.here, S.elsewhere)"},
 	"waiting":    {"what remains after waiting for each other (W)", "что оставило ожидание друг друга (W)"},
 	"starvation": {"what remains after starvation (S)", "что осталось после голодания (S)"},
 	"undivided":  {"factors that cannot be computed", "факторы, которые нельзя вычислить"},
 	"unrecorded": {"time without records", "время без записей"},
+}
+
+// stepOf is a step of communication efficiency: its name and what it means.
+func (s speaker) stepOf(id string) (name, meaning string) {
+	for i := range words.AllParts {
+		if p := &words.AllParts[i]; p.Step[words.English] == id {
+			return p.Step.In(s.lang), p.Left.In(s.lang)
+		}
+	}
+	return id, s.phrase(stepMeanings, id)
 }
 
 // efficiency shows the efficiencies as a tree: each is the product of those below it.
@@ -90,7 +97,8 @@ func (a *author) efficiency(e *imbalance.Efficiency) {
 		a.say("useful share of the time of worker %s", e.MaxWorker))
 	for _, s := range e.Steps {
 		if s.NS > 0 {
-			row(2, s.Name, s.Efficiency, a.phrase(stepMeanings, s.Name))
+			name, meaning := a.stepOf(s.Name)
+			row(2, name, s.Efficiency, meaning)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (s speaker) why(c *slou.Cause) string {
 		who = s.say("the end of the run")
 	}
 	switch {
-	case c.Part == "extra":
+	case c.Part == slou.PartExtra.String():
 		return s.say("the run-time system's own threads")
 	case (c.Factor == "S" || c.Factor == "L") && c.DF != "" && c.Producer != "":
 		return s.say("%s <- %s from %s", who, c.DF, c.Producer)
@@ -93,17 +93,9 @@ func (s speaker) why(c *slou.Cause) string {
 	return who
 }
 
-// doingWords say what those did that were waited for.
+// doingWords say what those did that were waited for, where that is no part of a factor.
 var doingWords = map[string]words.Phrase{
-	"running":   {"was running", "исполнялся"},
-	"preempted": {"was pre-empted", "был вытеснен"},
-	"create":    {"was not created yet", "ещё не был создан"},
-	"request":   {"had not requested its input yet", "ещё не запросил вход"},
-	"send":      {"was not sent yet, or an input of it", "ещё не был отправлен, или его вход"},
-	"deliver":   {"had its input, but was not ready yet", "получил вход, но ещё не был готов"},
-	"dispatch": {"was ready, but its idle worker had not started it yet",
-		"был готов, но свободный поток его ещё не начал"},
-	"steal":   {"was ready and about to be stolen", "был готов и вот-вот будет перехвачен"},
+	"running": {"was running", "исполнялся"},
 	"ended":   {"had ended: nothing was left to do", "закончился: делать было нечего"},
 	"lost":    {"was not recorded", "не записан"},
 	"unknown": {"is unknown", "неизвестно"},
@@ -121,6 +113,11 @@ func (s speaker) doing(d blame.Doing) string {
 			return s.say("was stopped by a debugger")
 		}
 		return s.say("waited for %s", words.Waited(d.With))
+	}
+	for i := range words.AllParts {
+		if p := &words.AllParts[i]; p.Doing != (words.Phrase{}) && p.ActivityName() == d.Activity {
+			return p.Doing.In(s.lang)
+		}
 	}
 	return s.phrase(doingWords, d.Activity)
 }

@@ -65,7 +65,7 @@ func (a *author) sparks(w *slou.Windows) (out []spark) {
 	for _, f := range factorsOf(&a.SLOU.Factors) {
 		ns := w.Factor(w.Rows, w.NS, f.Letter)
 		if w.Count < 2 || a.Run.Workers == 0 || f.Share == nil || ns == nil ||
-			float64(f.NS-f.Parts["extra"]) < seldom*float64(a.SLOU.TotalNS) {
+			float64(f.NS-f.Of(slou.PartExtra)) < seldom*float64(a.SLOU.TotalNS) {
 			continue
 		}
 		out = append(out, spark{f.Letter, func(first, end int) float64 {

@@ -155,7 +155,7 @@ func (a *author) groupName(by string, x *slou.Group) string {
 	case x.Joined > 0:
 		return a.say("%s", counted(x.Joined, "other"))
 	case x.Rest && (by == "node" || by == "worker"):
-		return words.Parts["extra"].In(a.lang)
+		return slou.PartExtra.Info().Means.In(a.lang)
 	case x.Rest && by == "code" && a.onlyRegions():
 		return a.say("before its start, after its end")
 	case x.Rest && by == "code":
