@@ -224,7 +224,7 @@ func (b *tab) sameAsReport(want *reported) {
 	}
 	for _, letter := range factorLetters {
 		ns := want.Factors[letter].NS
-		text := words.Percent(ns, want.Total) + " " + words.Duration(ns)
+		text := words.English.Percent(ns, want.Total) + " " + words.English.Duration(ns)
 		b.until("it says "+text, func() bool { return says(text) })
 	}
 	for _, a := range want.Advice {

@@ -288,8 +288,8 @@ func (b *builder) joinMessages() {
 	}
 }
 
-// left notes that a message left; one without a number was asked of the node itself, or nothing tells where it
-// came to.
+// left notes that a message left; one without a number was asked of the node itself, or nothing tells where
+// it came to.
 func (s *stream) left(e *end, list []Message) {
 	if e.Number != 0 {
 		g := &list[e.Number]

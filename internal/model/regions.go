@@ -45,7 +45,6 @@ type Thread struct {
 	// where it was in one that is another collective already.
 	Collectives []Collective
 	Transfers   []Transfer
-	Completions []Completion
 	Locks       []LockEvent
 
 	Open  int // visits that were never left
@@ -90,12 +89,11 @@ type Unfinished struct {
 
 // Transfer is a one-sided transfer.
 type Transfer struct {
-	Visit int32
-	Peer  int32 // the node whose memory it is
-	Kind  TransferKind
-	Bytes int64
-	// 0: it is over when its region is; otherwise it is under way until Completion with the same number
-	Number uint64
+	Visit  int32
+	Peer   int32 // the node whose memory it is
+	Kind   TransferKind
+	Bytes  int64
+	Number uint64 // 0: it is over when its region is; otherwise it may be under way longer
 }
 
 // TransferKind tells what a transfer does to the other node's memory.
@@ -107,13 +105,6 @@ const (
 	TransferGet
 	TransferAtomic
 )
-
-// Completion is the end of a transfer.
-type Completion struct {
-	Visit  int32
-	Time   int64
-	Number uint64 // 0: all that the thread has begun
-}
 
 // LockEvent is the acquisition or release of a lock.
 type LockEvent struct {
@@ -148,7 +139,6 @@ type threadLog struct {
 	stack       []openVisit
 	collectives column[Collective]
 	transfers   column[Transfer]
-	completions column[Completion]
 	locks       column[LockEvent]
 	notify      int32 // the one whose wait has not come; -1: none
 	kinds       map[uint64]CollectiveKind
@@ -211,8 +201,6 @@ func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 			Bytes: length(a[1]), Number: a[2]})
 	case trace.KindRemoteAtomic:
 		r.transfers.add(Transfer{Visit: top, Peer: node32(a[0]), Kind: TransferAtomic, Bytes: length(a[1])})
-	case trace.KindCompleted:
-		r.completions.add(Completion{Visit: top, Time: t, Number: a[0]})
 	}
 }
 
@@ -278,7 +266,6 @@ func (s *stream) collective(top int32, a []uint64) {
 func (r *threadLog) correct(clock *clockMap) {
 	each(&r.visits, func(v *visit) { v.enter, v.exit = clock.common(v.enter), clock.common(v.exit) })
 	each(&r.locks, func(l *LockEvent) { l.Time = clock.common(l.Time) })
-	each(&r.completions, func(c *Completion) { c.Time = clock.common(c.Time) })
 }
 
 // thread turns what was collected into columns.
@@ -311,7 +298,6 @@ func (s *stream) thread(m *Model) Thread {
 	})
 	t.Collectives = r.collectives.move(make([]Collective, 0, r.collectives.len()))
 	t.Transfers = r.transfers.move(make([]Transfer, 0, r.transfers.len()))
-	t.Completions = r.completions.move(nil)
 	t.Locks = r.locks.move(nil)
 	s.log = nil
 	return t

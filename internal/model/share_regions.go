@@ -72,7 +72,7 @@ func (t *Thread) shadow(m *Model) Thread {
 	out.Enter, out.Exit, out.Site, out.Parent = make([]int64, 0, n), make([]int64, 0, n), make([]uint32, 0, n),
 		make([]int32, 0, n)
 	out.Collectives, out.Locks = slices.Clone(t.Collectives), slices.Clone(t.Locks)
-	out.Transfers, out.Completions = nil, nil
+	out.Transfers = nil
 	place := make([]int32, len(keep))
 	to := func(v int32) int32 {
 		if v < 0 {

@@ -108,14 +108,8 @@ func (l Lang) Count(n int64, what Noun) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d %s", n, what.form(l, n)), " ")
 }
 
-// Duration is Lang.Duration in English.
-func Duration(ns int64) string { return English.Duration(ns) }
-
 // Bytes is Lang.Bytes in English.
 func Bytes(n int64) string { return English.Bytes(n) }
-
-// Percent is Lang.Percent in English.
-func Percent(ns, of int64) string { return English.Percent(ns, of) }
 
 // Count writes "1 CF", "3 CFs" in English.
 func Count[N int | int64](n N, what string) string { return Plural(n, what, what+"s") }

@@ -13,7 +13,7 @@ func TestUnits(t *testing.T) {
 	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1.00 µs", 12345: "12.3 µs",
 		999_499: "999 µs", 999_500: "1.00 ms", 1_500_000: "1.50 ms",
 		100_000_000: "100 ms", 61_000_000_000: "61.0 s", -1500: "-1.50 µs", 123456789012: "123 s"} {
-		if got := Duration(ns); got != want {
+		if got := English.Duration(ns); got != want {
 			t.Errorf("%d ns: %s, want %s", ns, got, want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	text := Duration(1500) + ", µ, " + Duration(7000) + "\n"
+	text := English.Duration(1500) + ", µ, " + English.Duration(7000) + "\n"
 	w := ASCII(&b)
 	for i := range len(text) { // byte by byte
 		if n, err := fmt.Fprint(w, text[i:i+1]); n != 1 || err != nil {

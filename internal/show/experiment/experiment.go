@@ -149,9 +149,6 @@ func CheckNames(names []string) error {
 	return nil
 }
 
-// needsMPI reports whether nodes are MPI ranks.
-func (e *Experiment) needsMPI() bool { return e.Points[0].Ranks }
-
 // Plan returns experiments without runs, and those left out of them. No names: all. It is an error if all
 // that are named have to be left out.
 func Plan(names []string, opt Options) ([]*Experiment, *LeftOut, error) {
@@ -169,7 +166,7 @@ func Plan(names []string, opt Options) ([]*Experiment, *LeftOut, error) {
 		}
 		e := d.make(opt)
 		e.Name = d.name
-		if e.needsMPI() && opt.NoMPI != "" {
+		if e.Points[0].Ranks && opt.NoMPI != "" {
 			out.Names = append(out.Names, d.name)
 			continue
 		}

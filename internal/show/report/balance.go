@@ -192,7 +192,7 @@ func (a *author) utilisation(t *imbalance.Time) {
 		X: a.timeAxis(wall), Y: svg.Percent()}
 	a.plot("Utilisation over time",
 		func() string {
-			return svg.Lines(f, w, []svg.Line{{Class: "u", Values: t.Useful, Low: least, High: greatest}})
+			return svg.Level(f, w, svg.Line{Class: "u", Values: t.Useful, Low: least, High: greatest})
 		}, caption)
 	g := a.table("Differences between nodes", "in", "#mean difference", "#largest", "between nodes", "when")
 	for _, v := range t.Variations {

@@ -72,8 +72,8 @@ func (a *author) level(s *counters.Series, title string, axis func(most float64)
 	w := a.windows(func(i int) string {
 		return a.say("%s: %s to %s", a.window(i), unit(at(s.Min, i)), unit(at(s.Max, i)))
 	})
-	lines := []svg.Line{{Class: class, Values: s.Mean, Low: floats(s.Min), High: floats(s.Max)}}
-	return a.plot(title, func() string { return svg.Lines(f, w, lines) },
+	line := svg.Line{Class: class, Values: s.Mean, Low: floats(s.Min), High: floats(s.Max)}
+	return a.plot(title, func() string { return svg.Level(f, w, line) },
 		"The line is the mean of each window; the area spans its least and greatest value.")
 }
 
@@ -101,13 +101,8 @@ func (a *author) byNode(name string, axis func(float64) svg.Axis, unit func(int6
 	if len(list) < 2 {
 		return
 	}
-	a.details("Each node", func() {
-		for _, s := range list[:min(len(list), maxNodePlots)] {
-			a.level(s, a.say("Node %s", a.nodeName(s.Node)), axis, unit, "b").Caption = ""
-		}
-		if more := len(list) - maxNodePlots; more > 0 {
-			a.para("The JSON report has %d more nodes.", more)
-		}
+	a.eachNode(len(list), func(i int) {
+		a.level(list[i], a.say("Node %s", a.nodeName(list[i].Node)), axis, unit, "b").Caption = ""
 	})
 }
 

@@ -31,20 +31,28 @@ func (a *author) overTime() {
 	}
 	a.workerHeat(w)
 	if n := len(w.Nodes); n > 1 {
-		a.details("Each node", func() {
-			for i, node := range w.Nodes[:min(n, maxNodePlots)] {
-				f := a.plot(a.say("Node %s", a.nodeName(node.Node)),
-					func() string { return a.stack(w.WorkerRows, node.NS, len(node.Workers), 100) }, "")
-				if i == 0 {
-					f.Legend = a.factorLegend(a.SLOU)
-				}
-			}
-			if n > maxNodePlots {
-				a.para("The JSON report has %d more nodes.", n-maxNodePlots)
+		a.eachNode(n, func(i int) {
+			node := &w.Nodes[i]
+			f := a.plot(a.say("Node %s", a.nodeName(node.Node)),
+				func() string { return a.stack(w.WorkerRows, node.NS, len(node.Workers), 100) }, "")
+			if i == 0 {
+				f.Legend = a.factorLegend(a.SLOU)
 			}
 		})
 	}
 	a.details("The same as a table", func() { a.timeTable(w) })
+}
+
+// eachNode has a plot of each of so many nodes.
+func (a *author) eachNode(n int, plot func(i int)) {
+	a.details("Each node", func() {
+		for i := range min(n, maxNodePlots) {
+			plot(i)
+		}
+		if n > maxNodePlots {
+			a.para("The JSON report has %d more nodes.", n-maxNodePlots)
+		}
+	})
 }
 
 // windowBounds says from when to when a window lasts.

@@ -58,7 +58,7 @@ func withCode(s string) template.HTML {
 
 // meter is a bar for a share of 0 to 1.
 func meter(share float64) template.HTML {
-	return template.HTML(svg.Strip(words.Percent(int64(1000*share), 1000), 10,
+	return template.HTML(svg.Strip(words.English.Percent(int64(1000*share), 1000), 10,
 		[]svg.Part{{Class: "u", Value: share}, {Class: "none", Value: 1 - share}}))
 }
 

@@ -246,7 +246,7 @@ func (a *author) strip(p *critical.Path, least int64) string {
 	}
 	f := svg.Frame{Label: a.say("The critical path on %s over time", counted(int64(len(names)), "worker")),
 		X: a.timeAxis(a.Critical.WallNS)}
-	return svg.Lanes(f, names, boxes, true)
+	return svg.Lanes(f, names, boxes)
 }
 
 // step describes a step for a tooltip.

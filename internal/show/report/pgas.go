@@ -63,14 +63,6 @@ func (p *pgas) metric(id string) int {
 	return slices.IndexFunc(p.Metrics, func(m pattern.Metric) bool { return m.ID == id })
 }
 
-// ofThread is a metric of one thread.
-func (p *pgas) ofThread(id string, thread int) int64 {
-	if i := p.metric(id); i >= 0 {
-		return p.byThread[i][thread]
-	}
-	return 0
-}
-
 // above are the metrics that contain one, from the inside.
 func (p *pgas) above(metric int) (out []int) {
 	for at := p.Metrics[metric].Parent; at >= 0; at = p.Metrics[at].Parent {

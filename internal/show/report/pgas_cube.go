@@ -33,15 +33,6 @@ const (
 	cubeThreads = 128
 )
 
-// addCube adds the three columns; the short form has some of the first one.
-func (p *pgas) addCube() {
-	c := p.newCube()
-	b := p.add(block{Cube: c})
-	if p.onlyRegions() {
-		b.In = everywhere
-	}
-}
-
 func (p *pgas) newCube() *cube {
 	c := &cube{
 		Data: cubeData{Time: words.TimeUnits[p.lang], Size: words.ByteUnits[p.lang]},

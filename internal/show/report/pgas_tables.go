@@ -23,7 +23,10 @@ func (a *author) pgas() {
 	a.para("The time of %s in three trees: spent on what, at which call path, by which thread. Choose a metric "+
 		"or a call path to see its spread over the columns to the right. A metric contains those below it.",
 		counted(int64(len(p.Threads)), "thread")).In = paper
-	p.addCube()
+	b := a.add(block{Cube: p.newCube()}) // the short form has some of the first column
+	if p.onlyRegions() {
+		b.In = everywhere
+	}
 	p.lossTable()
 	p.threadTable()
 	p.outline()
@@ -135,7 +138,12 @@ func (p *pgas) threadTable() {
 	order := largest(waited)
 	for i, t := range p.Threads {
 		all := p.byThread[0][i]
-		share := func(metric string) any { return shareOf(p.ofThread(metric, i), all) }
+		share := func(id string) any {
+			if k := p.metric(id); k >= 0 {
+				return shareOf(p.byThread[k][i], all)
+			}
+			return shareOf(0, all)
+		}
 		l := g.row(number(int64(i), p.threadName(i)), t.Host, words.Time(all), share("program"),
 			share("synchronisation"), share("communication"), share("runtime"), shareOf(waited[i], all), t.Calls,
 			words.Size(t.Sent), words.Size(t.Received), t.Syncs, t.Puts, t.Gets, t.Atomics)

@@ -211,7 +211,7 @@ func (a *author) indexPlot(by string, groups []*slou.Group) {
 	heading, column := a.splitName(by)
 	f := svg.Frame{Label: a.say("Time by %s, from %s to %s, divided among the factors; the table below has the "+
 		"numbers", column, groups[0].Key, groups[len(groups)-1].Key),
-		X: axis, Y: svg.Time(a.lang, float64(most), 4)}
+		Height: 160, X: axis, Y: svg.Time(a.lang, float64(most), 4)}
 	w := svg.Windows{Count: len(groups), Length: 1, Tip: func(i int) string {
 		return fmt.Sprintf("%s %s: %s; %s", column, groups[i].Key, a.lang.Duration(groups[i].TotalNS),
 			a.sharesInWords(&groups[i].Factors, groups[i].TotalNS))

@@ -37,7 +37,7 @@ func Strip(label string, height int, parts []Part) string {
 type Heat struct {
 	Class         func(row, column int) string
 	Rows, Columns []string
-	RowHeight     int // pixels, 0 means 20
+	RowHeight     int // pixels
 	Value         func(row, column int) float64
 	Max           float64 // value of the full colour
 	Count         int     // columns
@@ -51,11 +51,7 @@ const levels = 12
 
 // Draw draws the matrix.
 func (h *Heat) Draw(f Frame) string {
-	rh := h.RowHeight
-	if rh == 0 {
-		rh = 20
-	}
-	above := top
+	rh, above := h.RowHeight, top
 	if h.Columns != nil {
 		above = 26
 	}
@@ -71,7 +67,7 @@ func (h *Heat) Draw(f Frame) string {
 		y := float64(r * rh)
 		d.label(name, y+float64(rh)/2+4)
 		for c := range h.Count {
-			level := h.level(r, c)
+			level := int(levels*share(h.Value(r, c), h.Max) + 0.5)
 			if level == 0 && (h.Columns == nil || h.Value(r, c) <= 0) {
 				continue
 			}
@@ -87,10 +83,6 @@ func (h *Heat) Draw(f Frame) string {
 	return d.close()
 }
 
-func (h *Heat) level(r, c int) int {
-	return int(levels*share(h.Value(r, c), h.Max) + 0.5)
-}
-
 // Box is a stretch of time on a lane.
 type Box struct {
 	Lane     int
@@ -99,8 +91,8 @@ type Box struct {
 	Tip      string
 }
 
-// Lanes draws boxes on lanes, as in a Gantt chart. joined connects each box with the next one by a line.
-func Lanes(f Frame, names []string, boxes []Box, joined bool) string {
+// Lanes draws boxes on lanes, as in a Gantt chart, each connected with the next one by a line.
+func Lanes(f Frame, names []string, boxes []Box) string {
 	const row = 22
 	d := open(f, max(len(names)*row, row), top)
 	for i, name := range names {
@@ -108,7 +100,7 @@ func Lanes(f Frame, names []string, boxes []Box, joined bool) string {
 		d.label(name, y+row/2+4)
 		d.add(`<line class="grid" x1="0" x2="100%%" y1="%s" y2="%s"/>`, num(y+row-0.5), num(y+row-0.5))
 	}
-	if joined && len(boxes) > 1 {
+	if len(boxes) > 1 {
 		d.openPaths()
 		at := func(lane int) string { return num((float64(lane) + 0.5) / float64(len(names)) * high) }
 		d.add(`<path class="join" d="`)

@@ -6,7 +6,7 @@ type Layer struct {
 	Values []float64 // by window
 }
 
-// Line is a quantity over time. Low and High, if not nil, are the bounds of an area around it.
+// Line is a quantity over time. Low and High are the bounds of an area around it.
 type Line struct {
 	Class     string
 	Values    []float64 // by window
@@ -30,7 +30,7 @@ func (w *Windows) end(i int, f *Frame) float64 {
 
 // Stack draws layers upon each other, the first one at the bottom.
 func Stack(f Frame, w Windows, layers []Layer) string {
-	d := open(f, heightOf(f), top)
+	d := open(f, f.Height, top)
 	d.openPaths()
 	below := make([]float64, w.Count)
 	for _, l := range layers {
@@ -46,19 +46,12 @@ func Stack(f Frame, w Windows, layers []Layer) string {
 	return d.close()
 }
 
-// Lines draws lines, the last one in front.
-func Lines(f Frame, w Windows, lines []Line) string {
-	d := open(f, heightOf(f), top)
+// Level draws a line and the area around it.
+func Level(f Frame, w Windows, l Line) string {
+	d := open(f, f.Height, top)
 	d.openPaths()
-	for _, l := range lines {
-		if l.Low != nil {
-			d.area(w, l.Class+" band", l.Low, l.High)
-		}
-	}
-	for _, l := range lines {
-		if w.Count == 0 {
-			break
-		}
+	d.area(w, l.Class+" band", l.Low, l.High)
+	if w.Count > 0 {
 		d.add(`<path class="%s line" d="M0 %s`, esc(l.Class), d.py(value(l.Values, 0)))
 		last := ""
 		for i := range w.Count {
@@ -110,11 +103,4 @@ func value(list []float64, i int) float64 {
 		return list[i]
 	}
 	return 0
-}
-
-func heightOf(f Frame) int {
-	if f.Height == 0 {
-		return 160
-	}
-	return f.Height
 }

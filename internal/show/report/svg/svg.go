@@ -29,7 +29,7 @@ import (
 // Frame is what all plots have in common.
 type Frame struct {
 	Label  string // text alternative: what the plot shows, and its main points
-	Height int    // of the plotting area, in pixels; 0 means 160
+	Height int    // of the plotting area, in pixels; plots with rows have that of these
 	X, Y   Axis
 }
 

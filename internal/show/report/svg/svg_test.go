@@ -129,12 +129,12 @@ func TestDrawings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := anything.Draw(t, "max")
 		f := Frame{Label: name.Draw(t, "label"),
-			X: Time(words.English, most, 8), Y: Bytes(words.English, anything.Draw(t, "y"), 4)}
+			Height: rapid.IntRange(0, 200).Draw(t, "height"), X: Time(words.English, most, 8),
+			Y: Bytes(words.English, anything.Draw(t, "y"), 4)}
 		w := Windows{Count: rapid.IntRange(0, 20).Draw(t, "windows"), Length: anything.Draw(t, "length"),
 			Tip: func(int) string { return name.Draw(t, "tip") }}
 		check(t, Stack(f, w, []Layer{{"u", values.Draw(t, "a")}, {"s", values.Draw(t, "b")}}))
-		check(t, Lines(f, w, []Line{{"u", values.Draw(t, "line"), values.Draw(t, "low"), values.Draw(t, "high")},
-			{Class: "s", Values: values.Draw(t, "other")}}))
+		check(t, Level(f, w, Line{"u", values.Draw(t, "line"), values.Draw(t, "low"), values.Draw(t, "high")}))
 		var boxes []Box
 		var parts []Part
 		names := []string{name.Draw(t, "lane"), "b", "c"}
@@ -143,10 +143,11 @@ func TestDrawings(t *testing.T) {
 			boxes = append(boxes, Box{i % len(names), v, anything.Draw(t, "to"), "l", name.Draw(t, "box")})
 		}
 		check(t, Strip(name.Draw(t, "strip"), 12, parts))
-		check(t, Lanes(f, names, boxes, rapid.Bool().Draw(t, "joined")))
+		check(t, Lanes(f, names, boxes))
 		heat := Heat{Class: func(int, int) string { return "u" }, Rows: names, Columns: names, Count: 3,
-			Max:   anything.Draw(t, "full"),
-			Value: func(int, int) float64 { return anything.Draw(t, "cell") }, Tip: func(int, int) string {
+			RowHeight: 20,
+			Max:       anything.Draw(t, "full"),
+			Value:     func(int, int) float64 { return anything.Draw(t, "cell") }, Tip: func(int, int) string {
 				return name.Draw(t, "cell's")
 			}}
 		check(t, heat.Draw(f))
@@ -173,7 +174,7 @@ func TestStack(t *testing.T) {
 
 // TestLabels: labels are cut, their whole is the tooltip.
 func TestLabels(t *testing.T) {
-	got := Lanes(Frame{X: Axis{Max: 1}}, []string{"a_very_long_name_of_a_code_fragment"}, nil, false)
+	got := Lanes(Frame{X: Axis{Max: 1}}, []string{"a_very_long_name_of_a_code_fragment"}, nil)
 	if !strings.Contains(got, ">a_very_…<title>a_very_long_name_of_a_code_fragment</title>") {
 		t.Errorf("%s", got)
 	}

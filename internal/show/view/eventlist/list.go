@@ -137,7 +137,6 @@ func (l *List) enter(ctx context.Context) (_ context.Context, leave func(), err 
 type selection struct {
 	*view
 	base, end int
-	from      int64 // no event is before; on the common clock
 	scanned   float64
 }
 
@@ -156,7 +155,7 @@ func (l *List) choose(ctx context.Context, q *Query, patience time.Duration) (s 
 	if from > to {
 		return s, query.Bad("from=%d is after to=%d", *q.From, *q.To)
 	}
-	s = selection{view: l.all, scanned: 1, from: from}
+	s = selection{view: l.all, scanned: 1}
 	frontier := maxTime
 	if !q.unfiltered() {
 		r, err := l.resultsOf(q)

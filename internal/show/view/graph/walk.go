@@ -18,18 +18,17 @@ import (
 // each sort. Where a thing let in later turns out to be a shorter way to one that is there, that one moves
 // nearer, so in the end distances are those within what is shown.
 type walk struct {
-	g            *Graph
-	depth, limit int
-	list         []thing
-	shown        map[thing]bool
-	distance     map[thing]int         // of all that was found
-	fresh        [MaxDepth + 1][]thing // by distance: shown, neighbours not found yet
-	waiting      [MaxDepth + 1][]thing // by distance: not shown; those found last come first
+	g        *Graph
+	list     []thing
+	shown    map[thing]bool
+	distance map[thing]int         // of all that was found
+	fresh    [MaxDepth + 1][]thing // by distance: shown, neighbours not found yet
+	waiting  [MaxDepth + 1][]thing // by distance: not shown; those found last come first
 }
 
 // walk gives what is shown around a thing, the nearest first, and how many that were found are not.
 func (g *Graph) walk(start thing, depth, limit int) (list []thing, more int) {
-	w := &walk{g: g, depth: depth, limit: limit, shown: map[thing]bool{}, distance: map[thing]int{start: 0}}
+	w := &walk{g: g, shown: map[thing]bool{}, distance: map[thing]int{start: 0}}
 	w.show(start, 0)
 	for grown := true; grown; {
 		grown = false

@@ -69,8 +69,11 @@ func CF(t *timeline.Timeline, key, lang string) (*CFStory, error) {
 	s.CreatedNS = w.since(m.Created[cf])
 	w.created(cf)
 	for _, i := range m.AwaitsOf(cf) {
-		list := m.Awaits.Of(int(i))
-		w.say(m.Awaits.Time[i], w.m.NodeAt(cf, m.Awaits.Time[i]), 0, first(list), beganToWait,
+		list, first := m.Awaits.Of(int(i)), model.DF(0)
+		if len(list) > 0 {
+			first = list[0]
+		}
+		w.say(m.Awaits.Time[i], w.m.NodeAt(cf, m.Awaits.Time[i]), 0, first, beganToWait,
 			w.list(len(list), func(k int) string { return m.DFString(list[k]) }))
 	}
 	w.moves(cf)
@@ -85,13 +88,6 @@ func CF(t *timeline.Timeline, key, lang string) (*CFStory, error) {
 	w.unfinished(cf, at, await)
 	s.Lines = w.inOrder()
 	return s, nil
-}
-
-func first(list []model.DF) model.DF {
-	if len(list) == 0 {
-		return 0
-	}
-	return list[0]
 }
 
 // since gives a time since the start of the run, nil where it was not recorded.

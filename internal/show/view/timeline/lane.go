@@ -90,10 +90,6 @@ type classes struct {
 	rows  []uint8
 }
 
-func newClasses(t *Timeline, null [rowCount]bool) *classes {
-	return &classes{t: t, null: null, index: map[partKey]uint32{}, known: trace.Always}
-}
-
 func (c *classes) class(v uint16) uint16 {
 	if c.of[v] == 0 {
 		c.list = append(c.list, v)

@@ -80,7 +80,7 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 			t.lanes = append(t.lanes, lane{id: model.WorkerID{Node: n, Worker: w}, worker: &m.Nodes[n].Workers[w]})
 		}
 	}
-	c := newClasses(t, null)
+	c := &classes{t: t, null: null, index: map[partKey]uint32{}, known: trace.Always}
 	if opt.Known != nil {
 		c.known = *opt.Known
 	}
