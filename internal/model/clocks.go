@@ -291,8 +291,8 @@ var clockKinds = []trace.Kind{trace.KindEntered, trace.KindExited, trace.KindCol
 	trace.KindCFReceived}
 
 // ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node
-// for Common, how well they agree, and all comparisons that were recorded. It reads the whole trace, and fails
-// only when ctx ends.
+// for Common, how well they agree, and all comparisons that were recorded. It reads the whole trace, and
+// fails only when ctx ends.
 func ReadClocks(ctx context.Context, r *trace.Reader) (corrections [][]ClockSync, agreement Clocks,
 	compared [][]ClockSync, err error) {
 	b := newBuilder(r.Run(), r.Nodes())

@@ -80,7 +80,8 @@ type advisor struct {
 
 // Advise gives the reasons why a run was slow: first those that keep it from ending, then the largest gain.
 // There are none when nearly all time was useful or nothing stands out. Gains overlap: do not add them up.
-// All members of g call it, each with its model from model.BuildShare. Rank 0 gets the advice, the others nil.
+// All members of g call it, each with its model from model.BuildShare. Rank 0 gets the advice, the others
+// nil.
 func Advise(in Input, g procs.Group) ([]Advice, error) {
 	f, err := gather(in.Model, in.needs(), g)
 	if err != nil || g.Rank() != 0 {
