@@ -13,7 +13,7 @@ import (
 )
 
 // Advice on runs of regions, without CFs, from what the search for patterns found (pattern.Result) and from
-// the order of operations in the model (pgas_order.go).
+// the order of operations in the model.
 //
 // Every gain is time that threads lost to waiting or transfers, in sum. The run ends with its last thread,
 // which cannot gain more than the mean: so it may end sooner by gain / threads at most.
@@ -346,3 +346,108 @@ var (
 	transfers = words.Noun{One: "transfer", More: "transfers",
 		Russian: [3]string{"передача", "передачи", "передач"}}
 )
+
+// muchStart is the least share of all time that start-up and shutdown must take to be mentioned.
+const muchStart = 0.2
+
+// startUp: much of the run is start-up and shutdown. Nothing can be saved there, but it makes all other
+// shares look small: so this comes before advice that gains less.
+func (a *advisor) startUp() {
+	begin := int64(0)
+	most, total := largest(a.Pattern.Collectives, func(c *pattern.Collective) int64 {
+		switch c.Kind {
+		case "start":
+			begin += c.NS
+			return c.NS
+		case "finish":
+			return c.NS - c.EntryNS // that is imbalance of the program
+		}
+		return 0
+	})
+	total = min(total, a.res.TotalNS)
+	if most == nil || float64(total) < muchStart*float64(a.res.TotalNS) {
+		return
+	}
+	system := words.Say("UPC", "системы исполнения")
+	if name := a.region(most.Call).Name; strings.HasPrefix(name, "shmem_") || name == "start_pes" {
+		system = words.Say("OpenSHMEM", "системы исполнения")
+	}
+	rest := a.res.TotalNS - total
+	evidence := map[string]any{"call": a.callPath(most.Call), "time_ns": total, "start_ns": begin,
+		"finish_ns": total - begin, "rest_ns": rest}
+	text := words.Say("%s of the run (%s) is start-up and shutdown of %s, mostly in %s. No change of the "+
+		"program shortens it: measure a longer run or a larger problem.",
+		"%s времени запуска (%s) занимают инициализация и завершение %s, дольше всего %s; изменением программы "+
+			"этого не сократить: измерьте более долгий запуск или большую задачу.",
+		a.share(total), words.Time(total), system, a.callPath(most.Call))
+	if u := a.res.Factors.U; u != nil && rest > 0 {
+		evidence["useful_ns"] = u.NS
+		text = words.Say("%s Threads worked for %[3]s of the other %[2]s.",
+			"%s Из остальных %s потоки работали %s.", text, words.Time(rest), words.Share{Part: u.NS, Whole: rest})
+	}
+	a.list = append(a.list, Advice{ID: "start-up", Evidence: evidence, weighs: total, text: text,
+		bound: words.Say("They take about the same time for any amount of work, so their share shrinks.",
+			"Они занимают примерно одно и то же время, сколько бы ни было работы: их доля станет меньше.")})
+}
+
+// Which collectives come right before or after a barrier. A statement counts only if all its calls do, on all
+// threads: what may be left out must be so every time.
+
+// everyTime tells whether all calls of the statement that calls a collective have a property.
+func (a *advisor) everyTime(c *pattern.Collective, have func(c *pattern.Collective) int64) bool {
+	p, at := a.Pattern, &a.Pattern.Calls[c.Call]
+	return !slices.ContainsFunc(p.Collectives, func(o pattern.Collective) bool {
+		x := &p.Calls[o.Call]
+		return x.Region == at.Region && x.File == at.File && x.Line == at.Line && have(&o) < o.Count
+	})
+}
+
+// doubleBarrier: a barrier right after a barrier.
+func (a *advisor) doubleBarrier() {
+	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
+		if c.Kind != "barrier" ||
+			!a.everyTime(c, func(c *pattern.Collective) int64 { return c.Follows }) {
+			return 0
+		}
+		return c.NS
+	})
+	if best == nil {
+		return
+	}
+	a.addTime("double-barrier", total,
+		words.Say("This is all the time in these barriers; without them the threads' next synchronisation comes "+
+			"at most that much sooner.", "Это всё время в этих барьерах; без них следующая синхронизация наступит "+
+			"раньше самое большее на столько."),
+		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,
+			"between_ns": best.FollowsNS}, words.Say(
+			"The barrier in %s follows directly after another one every time (%s): it took %s (%s). Remove one "+
+				"of them.",
+			"Барьер в %s каждый раз (%s) следует сразу за другим, и между ними ничего нет: он занял %s (%s). Уберите "+
+				"один из них.",
+			a.callPath(best.Call), often(best.Count), words.Time(total), a.share(total)))
+}
+
+// relaxExit: a collective waits at its end, and a barrier follows that waits once more.
+func (a *advisor) relaxExit() {
+	best, total, _ := a.costly(func(c *pattern.Collective) int64 {
+		if !strings.HasSuffix(c.Sync, "/all") ||
+			!a.everyTime(c, func(c *pattern.Collective) int64 { return c.Precedes }) {
+			return 0
+		}
+		return c.ExitNS
+	})
+	if best == nil {
+		return
+	}
+	a.addTime("relax-exit", total,
+		words.Say("Threads waited that long at the end of the collective after the first one could leave; part of "+
+			"it may move to the barrier.", "Столько потоки ждали в конце операции после того, как первый мог выйти; "+
+			"часть этого может перейти к барьеру."),
+		map[string]any{"call": a.callPath(best.Call), "sync": best.Sync, "to": "no", "exit_ns": best.ExitNS,
+			"times": best.Count}, words.Say(
+			"Threads waited %s (%s) at the end of %s, and a barrier follows directly every time (%s). "+
+				"`UPC_OUT_NOSYNC` leaves the waiting to the barrier.",
+			"Потоки ждали %s (%s) в конце %s, и сразу за ним каждый раз (%s) следует барьер. С `UPC_OUT_NOSYNC` "+
+				"ожидание останется только в барьере.",
+			words.Time(total), a.share(total), a.callPath(best.Call), often(best.Count)))
+}

@@ -7,69 +7,56 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// leftover is a quantity that must be 0 at the end of a run, and what to say otherwise.
-type leftover struct {
-	q    quantity
-	name string
-	more string // %d of them are left
-	less string // %d more went than had come
-}
-
-var ofNodes = []leftover{
-	{cfs, "cfs", "%d CFs were created and have not run to their end", "%d more CFs ended than were created"},
-	{running, "running", "%d CFs still run", "%d more executions ended than began"},
-	{copies, "copies", "%d copies of DFs were stored and never dropped",
+// leftovers are the quantities that must be 0 at the end of a run, and what to say otherwise: %d of them are
+// left, or %d more went than had come. DFs are not among them: a DF that nobody asked for is never stored, and
+// its end is not recorded.
+var leftovers = []struct {
+	of         string
+	q          quantity
+	more, less string
+}{
+	{"node", cfs, "%d CFs were created and have not run to their end", "%d more CFs ended than were created"},
+	{"node", running, "%d CFs still run", "%d more executions ended than began"},
+	{"node", copies, "%d copies of DFs were stored and never dropped",
 		"%d more copies of DFs were dropped than stored"},
-	{bytes, "bytes", "%d bytes are still held", "%d more bytes were given up than were held"},
-	{inner, "inner", "%d relations between CFs and DFs here are left",
+	{"node", bytes, "%d bytes are still held", "%d more bytes were given up than were held"},
+	{"node", inner, "%d relations between CFs and DFs here are left",
 		"%d more relations between CFs and DFs here ended than began"},
-	{outer, "outer", "%d relations with other nodes are left",
+	{"node", outer, "%d relations with other nodes are left",
 		"%d more relations with other nodes ended than began"},
-	{readyQueue, "ready_queue", "%d ready CFs are left in the queue",
-		"the queue of ready CFs has %d less than none"},
-}
-
-// DFs are not in this list: a DF that nobody asked for is never stored, and its end is not recorded.
-var ofRun = []leftover{
-	{moving, "moving", "%d CFs left a node and arrived at no other", "%d more CFs arrived than had left"},
-}
-
-var ofLinks = []leftover{
-	{sendQueue, "send_queue", "%d messages are left in the queue",
-		"the queue of messages has %d less than none"},
+	{"node", readyQueue, "%d ready CFs are left in the queue", "the queue of ready CFs has %d less than none"},
+	{"run", moving, "%d CFs left a node and arrived at no other", "%d more CFs arrived than had left"},
+	{"link", sendQueue, "%d messages are left in the queue", "the queue of messages has %d less than none"},
 }
 
 // balance lists what is left over. lost counts, by node, the drops of copies that were never stored; each
 // gives every message.
 func (r *history) balance(lost []int64, each func(f func(g *model.Message))) []Violation {
 	out := []Violation{}
-	check := func(l *leftover, at int32, node int, link, where string) {
-		if r.unknown[l.q] {
-			return
+	check := func(of string, at int32, node int, link, where string) {
+		for _, l := range leftovers {
+			if l.of != of || r.unknown[l.q] {
+				continue
+			}
+			v, text := r.value(l.q, at, math.MaxInt64), l.more
+			if v < 0 {
+				text = l.less
+			}
+			if v != 0 {
+				text = where + fmt.Sprintf(text, max(v, -v))
+				out = append(out, Violation{node, link, propertyOf(l.q).Name, v, text})
+			}
 		}
-		v := r.value(l.q, at, math.MaxInt64)
-		if v == 0 {
-			return
-		}
-		text := fmt.Sprintf(l.more, v)
-		if v < 0 {
-			text = fmt.Sprintf(l.less, -v)
-		}
-		out = append(out, Violation{Node: node, Link: link, What: l.name, Value: v, Text: where + text})
 	}
 	for n := range r.workers {
 		where := fmt.Sprintf("node %d: ", n)
-		for i := range ofNodes {
-			check(&ofNodes[i], int32(n), n, "", where)
-		}
+		check("node", int32(n), n, "", where)
 		if n < len(lost) && lost[n] > 0 && !r.unknown[copies] {
 			out = append(out, Violation{n, "", "copies", -lost[n],
 				fmt.Sprintf("%s%d copies of DFs were dropped that had not been stored", where, lost[n])})
 		}
 	}
-	for i := range ofRun {
-		check(&ofRun[i], whole, -1, "", "")
-	}
+	check("run", whole, -1, "", "")
 	type half struct{ sent, received int64 }
 	halves := map[int32]half{}
 	each(func(g *model.Message) {
@@ -87,9 +74,7 @@ func (r *history) balance(lost []int64, each func(f func(g *model.Message))) []V
 	})
 	for _, l := range r.sortedLinks() {
 		i, name := r.links.index[l], linkName(l)
-		for k := range ofLinks {
-			check(&ofLinks[k], i, -1, name, "link "+name+": ")
-		}
+		check("link", i, -1, name, "link "+name+": ")
 		if r.unknown[inFlight] {
 			continue
 		}

@@ -41,43 +41,45 @@ func (c *computation) addLinks(q quantity, list []level, names []string) {
 	}
 }
 
-// cfs follows CFs by state.
-func (c *computation) cfs() error {
-	list := []quantity{waiting, ready, running, moving, cfs}
-	if !c.wants(list...) || c.m.Count[trace.KindCFStarted] == 0 {
-		return nil
+// nodes follows quantities of some nodes and of the whole run, if any is wanted and events of a kind were
+// recorded.
+func (c *computation) nodes(g family, k trace.Kind, from func() (source, error), nodes int,
+	list ...quantity) ([][]level, error) {
+	if !c.wants(list...) || c.m.Count[k] == 0 {
+		return nil, nil
 	}
-	met, err := c.meet()
+	s, err := from()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, err := c.levels(lives, source{met: met}, list, len(c.m.Nodes))
-	if err != nil {
-		return err
-	}
-	for i, q := range list {
-		switch {
+	found, err := c.levels(g, s, list, nodes)
+	for i, levels := range found {
+		switch q := list[i]; {
 		case q != moving:
-			c.addNodes(q, found[i])
+			c.addNodes(q, levels)
 		case moves(c.m) > 0:
-			c.addNodes(q, found[i][len(found[i])-1:])
+			c.addNodes(q, levels[nodes:])
 		}
 	}
-	return nil
+	return found, err
+}
+
+// noSource is the source of what only the model tells.
+func noSource() (source, error) { return source{}, nil }
+
+// cfs follows CFs by state.
+func (c *computation) cfs() error {
+	_, err := c.nodes(lives, trace.KindCFStarted, func() (source, error) {
+		met, err := c.meet()
+		return source{met: met}, err
+	}, len(c.m.Nodes), waiting, ready, running, moving, cfs)
+	return err
 }
 
 // copies follows bytes and copies held.
 func (c *computation) copies() error {
-	if !c.wants(bytes, copies) || c.m.Count[trace.KindDFStored] == 0 {
-		return nil
-	}
-	list, err := c.levels(held, source{}, []quantity{bytes, copies}, len(c.m.Nodes))
-	if err != nil {
-		return err
-	}
-	c.addNodes(bytes, list[0])
-	c.addNodes(copies, list[1])
-	if c.wants(bytes) {
+	list, err := c.nodes(held, trace.KindDFStored, noSource, len(c.m.Nodes), bytes, copies)
+	if len(list) > 0 && c.wants(bytes) {
 		c.res.Memory, err = c.peaks(list[0])
 	}
 	return err
@@ -85,17 +87,16 @@ func (c *computation) copies() error {
 
 // dfs follows the DFs that exist.
 func (c *computation) dfs() error {
-	if !c.wants(dfs) || c.m.Count[trace.KindDFCreate] == 0 {
-		return nil
-	}
-	extra, err := tooOften(c.m, c.group)
-	if err != nil {
-		return err
-	}
-	list, err := c.levels(existing, source{extra: extra}, []quantity{dfs}, 0)
-	if err == nil {
-		c.addNodes(dfs, list[0])
-	}
+	_, err := c.nodes(existing, trace.KindDFCreate, func() (source, error) {
+		extra, err := tooOften(c.m, c.group)
+		return source{extra: extra}, err
+	}, 0, dfs)
+	return err
+}
+
+// readyQueues follows the lengths of the queues of ready CFs.
+func (c *computation) readyQueues() error {
+	_, err := c.nodes(readyQueues, trace.KindReadyQueue, noSource, len(c.m.Nodes), readyQueue)
 	return err
 }
 
@@ -127,18 +128,6 @@ func (c *computation) messages() error {
 		}
 	}
 	return nil
-}
-
-// readyQueues follows the lengths of the queues of ready CFs.
-func (c *computation) readyQueues() error {
-	if !c.wants(readyQueue) || c.m.Count[trace.KindReadyQueue] == 0 {
-		return nil
-	}
-	list, err := c.levels(readyQueues, source{}, []quantity{readyQueue}, len(c.m.Nodes))
-	if err == nil {
-		c.addNodes(readyQueue, list[0])
-	}
-	return err
 }
 
 // sendQueues follows the lengths of the queues of messages. The links with the longest ones get series.

@@ -111,15 +111,14 @@ const maxHolders = 200
 // holders finds who holds what at a time on the common clock. It fails when ctx ends.
 func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, more int, err error) {
 	type owner struct {
-		name uint32
-		node int
-		code int
+		name       uint32
+		node, code int
 	}
-	type amount struct {
-		copies, bytes, oldest int64
-		df                    model.DF
+	type holder struct {
+		NodeHolder
+		df model.DF
 	}
-	groups := map[owner]*amount{}
+	groups := map[owner]*holder{}
 	node := -1
 	for h := range m.Holdings() {
 		if h.Node != node {
@@ -138,23 +137,21 @@ func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, m
 		}
 		g := groups[k]
 		if g == nil {
-			g = &amount{oldest: t, df: h.DF}
+			g = &holder{NodeHolder{Name: m.Names[k.name], Node: k.node, Code: m.Codes[k.code].Name, Oldest: t}, h.DF}
 			groups[k] = g
 		}
-		g.copies += held
-		g.bytes += held * h.Bytes
-		if held > 0 && h.From < g.oldest {
-			g.oldest, g.df = h.From, h.DF
+		g.Copies += held
+		g.Bytes += held * h.Bytes
+		if held > 0 && h.From < g.Oldest {
+			g.Oldest, g.df = h.From, h.DF
 		}
 	}
 	list = make([]NodeHolder, 0, len(groups))
-	for k, g := range groups {
-		if g.copies <= 0 && g.bytes == 0 {
-			continue
+	for _, g := range groups {
+		if g.Copies > 0 || g.Bytes != 0 {
+			g.Oldest, g.Example, g.DF = g.Oldest-m.Start, m.DFString(g.df), m.DFKey(g.df)
+			list = append(list, g.NodeHolder)
 		}
-		list = append(list, NodeHolder{Name: m.Names[k.name], Node: k.node, Copies: g.copies, Bytes: g.bytes,
-			Code: m.Codes[k.code].Name, Oldest: g.oldest - m.Start,
-			Example: m.DFString(g.df), DF: m.DFKey(g.df)})
 	}
 	slices.SortFunc(list, func(a, b NodeHolder) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Copies, a.Copies),
