@@ -80,3 +80,17 @@ func (m *Model) Occupied(w *Worker, e int) Interval {
 	from := min(max(m.ExecStart[e], m.Start), m.End)
 	return Interval{from, min(max(end, from), m.End)}
 }
+
+// LastGiven gives, by DF, the latest end of an execution that was given it; None for never.
+func (m *Model) LastGiven() []int64 {
+	last := make([]int64, m.DFs())
+	for df := range last {
+		last[df] = None
+	}
+	for e := range m.ExecCF {
+		for _, df := range m.Inputs(e) {
+			last[df] = max(last[df], m.EndOf(e))
+		}
+	}
+	return last
+}

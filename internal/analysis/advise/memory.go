@@ -50,19 +50,7 @@ func peakOf(changes []byteChange) (peak int64) {
 
 // lastUses gives, by DF, when it was last sent, or when the last CF that was given it ended; None for never.
 func lastUses(m *model.Model, g procs.Group) ([]int64, error) {
-	last := make([]int64, m.DFs())
-	for df := range last {
-		last[df] = model.None
-	}
-	for e := range m.ExecCF {
-		end := m.ExecEnd[e]
-		if end == model.None {
-			end = m.End
-		}
-		for _, df := range m.Inputs(e) {
-			last[df] = max(last[df], end)
-		}
-	}
+	last := m.LastGiven()
 	for i := range m.DFMessages {
 		if g := &m.DFMessages[i]; g.DF != 0 {
 			last[g.DF] = max(last[g.DF], g.Sent)

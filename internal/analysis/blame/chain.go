@@ -196,11 +196,8 @@ func (c *chaser) follows(cf model.CF, e int, until int64) {
 // back gives away what was an execution's own, and returns whom it waited for before, and when that was over.
 func (c *chaser) back(cf model.CF, e int) (next model.CF, source slou.Source) {
 	m := c.m
-	start, end := m.ExecStart[e], m.ExecEnd[e]
-	if end == model.None {
-		end = m.End
-	}
-	c.give(Ended, 0, end)
+	start := m.ExecStart[e]
+	c.give(Ended, 0, m.EndOf(e))
 	id, isWorker := m.WorkerIDOf(e)
 	if isWorker && m.Atomic(cf) {
 		c.executed(id, start)

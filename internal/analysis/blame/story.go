@@ -162,9 +162,7 @@ func (b *blamer) who(cf model.CF, e int, until int64) *Who {
 		out.Node, out.Worker = id.Node, id.Worker
 	}
 	if until == model.None {
-		if until = m.ExecEnd[e]; until == model.None {
-			until = m.End
-		}
+		until = m.EndOf(e)
 	}
 	out.FromNS, out.ToNS = b.at(m.ExecStart[e]), b.at(until)
 	return out

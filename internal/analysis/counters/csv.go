@@ -41,7 +41,6 @@ func WriteAnswerCSV(w io.Writer, a SeriesAnswer) error {
 	out.write(csvHeader)
 	for i := range a.Series {
 		s := &a.Series[i]
-		unit := s.unit()
 		for i, mean := range s.Mean {
 			cell := func(list []float64) string {
 				if i >= len(list) || mean == nil {
@@ -49,7 +48,7 @@ func WriteAnswerCSV(w io.Writer, a SeriesAnswer) error {
 				}
 				return strconv.FormatFloat(list[i], 'f', -1, 64)
 			}
-			out.line(a.From+int64(i)*a.WindowNS, s.Name, unit, s.Node, s.Link, mean,
+			out.line(a.From+int64(i)*a.WindowNS, s.Name, s.Unit, s.Node, s.Link, mean,
 				cell(s.Min), cell(s.Max), cell(s.Last), cell(s.Sum))
 		}
 	}

@@ -44,20 +44,7 @@ type Curve struct {
 	Max  []float64  `json:"max,omitempty"`
 	Last []float64  `json:"last,omitempty"`
 	Sum  []float64  `json:"sum,omitempty"`
-}
-
-// unit is that of its property.
-func (s *Curve) unit() string {
-	list, _ := named(s.Name)
-	for _, p := range list {
-		if p.Of == "link" == (s.Link != "") {
-			return p.Unit
-		}
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0].Unit // names that nodes and links share have one unit
+	Unit string     `json:"-"` // of the property
 }
 
 const (
@@ -97,13 +84,11 @@ func (r *history) Series(q SeriesQuery) (SeriesAnswer, error) {
 	if err := interval(q.From, q.To); err != nil {
 		return out, err
 	}
-	type wantedCurves struct {
-		of   *Property
-		name string
-		at   []int32
+	type place struct {
+		of *Property
+		at int32
 	}
-	var wanted []wantedCurves
-	total := 0
+	var wanted []place // by curve
 	for name := range strings.SplitSeq(q.Names, ",") {
 		name = strings.TrimSpace(name)
 		list, err := named(name)
@@ -119,26 +104,25 @@ func (r *history) Series(q SeriesQuery) (SeriesAnswer, error) {
 			if err != nil {
 				return out, err
 			}
-			if total += len(at); total*n > maxAnswer {
+			if total := len(wanted) + len(at); total*n > maxAnswer {
 				return out, query.Bad("%d series of %d points are too many; ask for fewer", total, n)
 			}
-			wanted = append(wanted, wantedCurves{p, name, at})
+			for _, at := range at {
+				s := Curve{Name: name, Node: -1, Unit: p.Unit}
+				if at >= 0 && p.Of == "node" {
+					s.Node = int(at)
+				} else if at >= 0 {
+					s.Link = linkName(r.links.list[at])
+				}
+				out.Series, wanted = append(out.Series, s), append(wanted, place{p, at})
+			}
 		}
 	}
 	out.WindowNS, n = steps.Width(q.From, q.To, n)
-	for _, w := range wanted {
-		for _, at := range w.at {
-			s := Curve{Name: w.name, Node: -1, Mean: make([]*float64, n)}
-			if at >= 0 && w.of.Of == "node" {
-				s.Node = int(at)
-			} else if at >= 0 {
-				l := r.links.list[at]
-				s.Link = linkName(l)
-			}
-			if !r.unknown[w.of.q] {
-				r.fill(&s, w.of, at, q.From, q.To, out.WindowNS)
-			}
-			out.Series = append(out.Series, s)
+	for i, w := range wanted {
+		s := &out.Series[i]
+		if s.Mean = make([]*float64, n); !r.unknown[w.of.q] {
+			r.fill(s, w.of, w.at, q.From, q.To, out.WindowNS)
 		}
 	}
 	return out, nil
@@ -263,7 +247,7 @@ func (r *history) window(f *steps.Steps, a, b int64, final int64) steps.Window {
 		return steps.Window{Mean: float64(final), Min: final, Max: final, Last: final}
 	}
 	low, high := max(a, 0), min(b, end)
-	w := f.Windows(r.start+low, r.start+high, 1)[0]
+	w := f.Window(r.start+low, r.start+high)
 	if a < 0 {
 		w.Min, w.Max = min(w.Min, 0), max(w.Max, 0)
 	}

@@ -27,10 +27,8 @@ type codeTally struct {
 
 // tally looks at all workers of this process's nodes.
 func (r *computation) tally(ctx context.Context) error {
-	for id := range r.m.AllWorkers() {
-		if r.m.Own(id.Node) {
-			r.workers = append(r.workers, &tally{Node: id.Node, Worker: id.Worker, width: r.width})
-		}
+	for id := range r.m.OwnWorkers() {
+		r.workers = append(r.workers, &tally{Node: id.Node, Worker: id.Worker, width: r.width})
 	}
 	return procs.Each(ctx, r.opt.Parallel, len(r.workers), func(_, i int) error {
 		t := r.workers[i]

@@ -105,23 +105,7 @@ func (f *finder) ownFacts() *dfFacts {
 // for never.
 func (f *finder) lastUses() []int64 {
 	m := f.m
-	use := make([]int64, m.DFs())
-	for i := range use {
-		use[i] = model.None
-	}
-	for e, n := 0, m.Executions(); e < n; e++ {
-		in := m.Inputs(e)
-		if len(in) == 0 {
-			continue
-		}
-		t := m.ExecEnd[e]
-		if t == model.None {
-			t = m.End
-		}
-		for _, df := range in {
-			use[df] = max(use[df], t)
-		}
-	}
+	use := m.LastGiven()
 	a := &m.Awaits
 	for i := range a.CF {
 		for _, df := range a.Of(i) {

@@ -62,10 +62,8 @@ type computation struct {
 
 func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*computation, error) {
 	c := &computation{m: m, opt: opt, group: g}
-	for id := range m.AllWorkers() {
-		if m.Own(id.Node) {
-			c.workers = append(c.workers, id)
-		}
+	for id := range m.OwnWorkers() {
+		c.workers = append(c.workers, id)
 	}
 	if err := c.search(ctx); err != nil {
 		return nil, err

@@ -91,11 +91,9 @@ type WorkerPieces struct {
 // of g call it with the same options. It fails at all members when it fails at one.
 func Pieces(ctx context.Context, m *model.Model, opt Options, g procs.Group) ([]WorkerPieces, error) {
 	out, index := []WorkerPieces{}, map[model.WorkerID]int{}
-	for id := range m.AllWorkers() {
-		if m.Own(id.Node) {
-			index[id] = len(out)
-			out = append(out, WorkerPieces{Node: id.Node, Worker: id.Worker})
-		}
+	for id := range m.OwnWorkers() {
+		index[id] = len(out)
+		out = append(out, WorkerPieces{Node: id.Node, Worker: id.Worker})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -84,31 +84,19 @@ func (s *Steps) Peak(from, to int64) (t, value int64) {
 	return from, high
 }
 
-// Windows cuts [from, to) into windows of equal length, the last of which may be shorter, and tells what the
-// function does in each. There are n of them, fewer where the stretch has fewer nanoseconds than that; one
-// window, the value at from, where to is not after from. Width gives their length.
-func (s *Steps) Windows(from, to int64, n int) []Window {
+// Window tells what the function does in [from, to); the value at from, where to is not after it.
+func (s *Steps) Window(from, to int64) Window {
 	if to <= from {
 		v := s.At(from)
-		return []Window{{float64(v), v, v, v}}
+		return Window{float64(v), v, v, v}
 	}
-	width, count := Width(from, to, n)
-	out := make([]Window, count)
-	d := s.upTo(from)
-	for i := range out {
-		a := from + int64(i)*width
-		b := a + min(width, to-a)
-		w := &out[i]
-		w.Min, w.Max = s.Range(a, b-1)
-		w.Last = s.At(b - 1)
-		e := s.upTo(b)
-		w.Mean = integral(d, e, a, b) / float64(b-a)
-		d = e
-	}
-	return out
+	w := Window{Mean: integral(s.upTo(from), s.upTo(to), from, to) / float64(to-from), Last: s.At(to - 1)}
+	w.Min, w.Max = s.Range(from, to-1)
+	return w
 }
 
-// Width gives the length and number of the windows into which n asked for cut [from, to): at least 1 each.
+// Width gives the length and number of the windows, the last of which may be shorter, into which n asked for
+// cut [from, to): at least 1 each.
 func Width(from, to int64, n int) (width int64, count int) {
 	n = max(n, 1)
 	span := uint64(to) - uint64(from)
