@@ -239,8 +239,8 @@ func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 	return l
 }
 
-// Ended tells that a CF lived as nearly all do, and has finished; waited is when it last waited, None where it
-// did not. A CF of which it is false may have finished too: LifeAt tells.
+// Ended tells that a CF lived as nearly all do, and has finished; waited is when it last waited, None where
+// it did not. A CF of which it is false may have finished too: LifeAt tells.
 func (m *Model) Ended(cf CF, waited int64) bool {
 	e := m.ExecOf[cf]
 	return e != 0 && m.ExecNumber[e-1] == 1 && m.ExecEnd[e-1] != None && waited < m.ExecStart[e-1] &&
