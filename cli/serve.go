@@ -80,8 +80,9 @@ standard output; Ctrl+C ends the collector.
 	return cmd
 }
 
-// closeWait is how long senders are told that the collector ends. What they sent is on the disk by then.
-const closeWait = 5 * time.Second
+// closeWait is how long senders are told that the collector ends; it is long for busy machines, and a second
+// Ctrl+C ends at once. What they sent is on the disk by then.
+const closeWait = 30 * time.Second
 
 func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	for _, size := range []struct {

@@ -34,14 +34,16 @@ import (
 
 // How TestSoak goes on. WHYSLOW_SOAK says how long, such as 1h.
 const (
-	soakSenders   = 64
 	soakAttackers = 8
 	soakToken     = "soak"
 	soakPatience  = 10 * time.Minute // for whatever must come
 )
 
+// soakSenders is how many honest senders there are all the time.
+var soakSenders = effort.Times(12, 64)
+
 func soakTime(t *testing.T) time.Duration {
-	usual := "10s"
+	usual := "4s"
 	if effort.Long {
 		usual = "10m"
 	}
@@ -52,7 +54,7 @@ func soakTime(t *testing.T) time.Duration {
 	return d
 }
 
-// TestSoak: 64 honest senders, programs that run to their end, and one run that is attacked by name, while
+// TestSoak: many honest senders, programs that run to their end, and one run that is attacked by name, while
 // attackers do whatever they can, the collector is started again twice, once after kill -9, its disk is full
 // for a while, and folders are removed. In the end every trace is there event for event, nobody was sent
 // away, and the collector has no more memory and descriptors than at the start. It ends on Ctrl+C while it is

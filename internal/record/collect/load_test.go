@@ -18,7 +18,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-var load = flag.Duration("load", 2*time.Second, "how long TestLoad sends")
+var load = flag.Duration("load", time.Second/2, "how long TestLoad sends")
 
 // 64 senders of 16 runs, three that mean no good, and one of the senders is killed and
 // started again, over and over: everybody's trace arrives whole, and is the same as the
