@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -39,10 +41,10 @@ func (b *bench) cholesky(ctx context.Context, tiles, nodes, workers int) (string
 
 // arrivals is a trace in memory, block by block, in the order in which it arrives.
 type arrivals struct {
-	follower *trace.Follower // has the definitions
+	follower *follow.Follower // has the definitions
 	dir      string
-	blocks   []trace.RawBlock // of events
-	all      []trace.RawBlock // those of definitions too, in the order of the files
+	blocks   []tracefile.RawBlock // of events
+	all      []tracefile.RawBlock // those of definitions too, in the order of the files
 	events   int
 	early    float64 // share of the events that were recorded before something that arrives before them
 	lateNS   float64 // median, of those, of the time between
@@ -51,8 +53,8 @@ type arrivals struct {
 // readArrivals reads a trace. Blocks of a stream arrive in order, each between 0 and delay after it was full:
 // those of different streams, and nodes, out of order. What delays them are flushes, networks and collectors.
 func readArrivals(ctx context.Context, dir string, delay time.Duration) (*arrivals, error) {
-	a := &arrivals{follower: trace.NewFollower(dir), dir: dir}
-	_, err := a.follower.Poll(ctx, func(r *trace.RawBlock) error {
+	a := &arrivals{follower: follow.New(dir), dir: dir}
+	_, err := a.follower.Poll(ctx, func(r *tracefile.RawBlock) error {
 		c := *r
 		c.Bytes = slices.Clone(r.Bytes)
 		a.all = append(a.all, c)
@@ -71,7 +73,7 @@ func readArrivals(ctx context.Context, dir string, delay time.Duration) (*arriva
 		}
 	}
 	delayed(a.blocks, delay, rand.New(rand.NewPCG(1, 2)))
-	if a.early, a.lateNS, err = disorder(a.blocks); err != nil {
+	if a.early, a.lateNS, err = disorder(a.follower, a.blocks); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
@@ -81,11 +83,11 @@ func (a *arrivals) close() error { return a.follower.Close() }
 
 // delayed puts blocks in the order in which they arrive if each is held up to so long after its last event,
 // and does not overtake those before it of its stream.
-func delayed(blocks []trace.RawBlock, delay time.Duration, rnd *rand.Rand) {
+func delayed(blocks []tracefile.RawBlock, delay time.Duration, rnd *rand.Rand) {
 	type stream struct{ node, id int }
 	at := make(map[stream]int64)
 	type timed struct {
-		block trace.RawBlock
+		block tracefile.RawBlock
 		at    int64
 	}
 	list := make([]timed, len(blocks))
@@ -105,13 +107,13 @@ func delayed(blocks []trace.RawBlock, delay time.Duration, rnd *rand.Rand) {
 }
 
 // disorder tells how far an order of blocks is from that of time.
-func disorder(blocks []trace.RawBlock) (early, lateNS float64, err error) {
+func disorder(f *follow.Follower, blocks []tracefile.RawBlock) (early, lateNS float64, err error) {
 	var batch trace.Batch
 	var late []float64
 	events := 0
 	newest := int64(0)
 	for i := range blocks {
-		if err := blocks[i].Read(&batch); err != nil {
+		if err := f.Read(&blocks[i], &batch); err != nil {
 			return 0, 0, err
 		}
 		events += batch.N
@@ -135,7 +137,7 @@ func disorder(blocks []trace.RawBlock) (early, lateNS float64, err error) {
 func (a *arrivals) growing(dir string) error { return a.grow(dir, a.all) }
 
 // grow appends blocks to the folder of a live run.
-func (a *arrivals) grow(dir string, blocks []trace.RawBlock) error {
+func (a *arrivals) grow(dir string, blocks []tracefile.RawBlock) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -144,12 +146,12 @@ func (a *arrivals) grow(dir string, blocks []trace.RawBlock) error {
 	if err := trace.WriteRunInfo(dir, &info); err != nil {
 		return err
 	}
-	files := map[int]*trace.Appender{}
+	files := map[int]*tracefile.Appender{}
 	var err error
 	for _, r := range blocks {
 		f := files[r.Node]
 		if f == nil {
-			if f, err = trace.OpenAppend(context.Background(), dir, r.Node, ""); err != nil {
+			if f, err = tracefile.OpenAppend(context.Background(), dir, r.Node, ""); err != nil {
 				break
 			}
 			files[r.Node] = f

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Blocks are mixed, but those of a stream stay in order, and none comes later than it may be held up.
 func TestDelayed(t *testing.T) {
 	const delay = 100
-	var blocks []trace.RawBlock
+	var blocks []tracefile.RawBlock
 	for n := range uint32(50) {
 		for node := range 2 {
 			for stream := range 2 {
-				blocks = append(blocks, trace.RawBlock{Node: node, Stream: stream, Number: n, Last: int64(n)*10 +
+				blocks = append(blocks, tracefile.RawBlock{Node: node, Stream: stream, Number: n, Last: int64(n)*10 +
 					int64(node)})
 			}
 		}
@@ -63,8 +63,8 @@ func TestArrivals(t *testing.T) {
 		t.Errorf("%v of the events come after a later one, by %v ns", a.early, a.lateNS)
 	}
 	one := slices.DeleteFunc(slices.Clone(a.blocks),
-		func(r trace.RawBlock) bool { return r.Node != 0 || r.Stream != a.blocks[0].Stream })
-	early, late, err := disorder(one)
+		func(r tracefile.RawBlock) bool { return r.Node != 0 || r.Stream != a.blocks[0].Stream })
+	early, late, err := disorder(a.follower, one)
 	if err != nil || early != 0 || late != 0 {
 		t.Errorf("one stream: %v of the events are early, by %v ns, %v", early, late, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -85,7 +86,7 @@ func (b *bench) bufferSize(bytes int) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = w.Close() }() // the file is not looked at any more
-	path := filepath.Join(dir, trace.FileName(0))
+	path := filepath.Join(dir, tracefile.FileName(0))
 	length := func() int64 {
 		st, serr := os.Stat(path)
 		if serr != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -52,7 +54,7 @@ func (x taking) run(a *arrivals) error {
 		x.props.Info(info)
 	}
 	for i := range a.blocks {
-		if err := a.blocks[i].Read(&batch); err != nil {
+		if err := a.follower.Read(&a.blocks[i], &batch); err != nil {
 			return err
 		}
 		defs := a.follower.Defs(batch.Node)
@@ -209,11 +211,11 @@ func (s *sorted) at(t int64) int64 {
 }
 
 // runningChanges are the first n changes of the number of CFs that run, as their blocks arrive.
-func runningChanges(blocks []trace.RawBlock, n int) ([]steps.Change, error) {
+func runningChanges(f *follow.Follower, blocks []tracefile.RawBlock, n int) ([]steps.Change, error) {
 	var batch trace.Batch
 	var list []steps.Change
 	for i := range blocks {
-		if err := blocks[i].Read(&batch); err != nil {
+		if err := f.Read(&blocks[i], &batch); err != nil {
 			return nil, err
 		}
 		for k, kind := range batch.Kind {
@@ -240,7 +242,7 @@ func (b *bench) ingestOrder(a *arrivals) error {
 			"in which the blocks arrive. Package steps, which stores properties, is compared with a sorted list "+
 			"into which each change is inserted. CPU time per change, medians.",
 		"", "changes", "the list, ratio to steps", "ns/change, steps", "ns/change, the list")
-	var byNode []trace.RawBlock
+	var byNode []tracefile.RawBlock
 	for _, r := range a.all {
 		if !r.Defs {
 			byNode = append(byNode, r)
@@ -248,9 +250,9 @@ func (b *bench) ingestOrder(a *arrivals) error {
 	}
 	for _, order := range []struct {
 		name   string
-		blocks []trace.RawBlock
+		blocks []tracefile.RawBlock
 	}{{"blocks up to 500 ms late", a.blocks}, {"node after node", byNode}} {
-		all, err := runningChanges(order.blocks, -1)
+		all, err := runningChanges(a.follower, order.blocks, -1)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -195,9 +196,9 @@ var attacks = []struct {
 	}},
 	{"noise as payload", func(a *attacker) error {
 		b := bytes.Clone(a.events())
-		copy(b[trace.BlockHeaderSize:], a.noise(len(b)))
+		copy(b[tracefile.BlockHeaderSize:], a.noise(len(b)))
 		b = changed(b, func(h []byte) {
-			sum := crc32.Checksum(b[trace.BlockHeaderSize:], crc32.MakeTable(crc32.Castagnoli))
+			sum := crc32.Checksum(b[tracefile.BlockHeaderSize:], crc32.MakeTable(crc32.Castagnoli))
 			binary.LittleEndian.PutUint32(h[56:], sum)
 		})
 		all := stream.AppendBlock(a.opened(trace.NewRunID(), 0), 0, b)
@@ -236,7 +237,7 @@ var attacks = []struct {
 	}},
 	{"the file replaced", func(a *attacker) error {
 		return a.disk(func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, trace.FileName(0)), a.noise(1000), 0o666)
+			return os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), a.noise(1000), 0o666)
 		})
 	}},
 
@@ -535,7 +536,7 @@ func (a *attacker) noise(n int) []byte {
 // events is a block of events.
 func (a *attacker) events() []byte {
 	for _, b := range a.blocks {
-		if h, _, err := trace.ParseBlockHeader(b); err == nil && !h.Defs {
+		if h, _, err := tracefile.ParseBlockHeader(b); err == nil && !h.Defs {
 			return b
 		}
 	}
@@ -551,7 +552,7 @@ func (a *attacker) last() []byte {
 func changed(block []byte, change func(header []byte)) []byte {
 	b := bytes.Clone(block)
 	change(b)
-	end := trace.BlockHeaderSize - 4
+	end := tracefile.BlockHeaderSize - 4
 	binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], crc32.MakeTable(crc32.Castagnoli)))
 	return b
 }

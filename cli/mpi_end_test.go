@@ -20,6 +20,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -157,7 +158,7 @@ func TestMPIInterruptedParts(t *testing.T) {
 		must(t, dir, home, 0, "cp "+p+"/*.wst t.trace")
 	}
 	must(t, dir, home, 0, "whyslow doctor t.trace")
-	if err := os.Remove(filepath.Join(dir, "t.trace", trace.FileName(2))); err != nil {
+	if err := os.Remove(filepath.Join(dir, "t.trace", tracefile.FileName(2))); err != nil {
 		t.Fatal(err)
 	}
 	if out, _ := must(t, dir, home, console.Damaged, "whyslow doctor t.trace"); !strings.Contains(out,

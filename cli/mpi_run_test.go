@@ -11,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -78,7 +79,7 @@ func TestMPIResults(t *testing.T) {
 				t.Errorf("%+v", info)
 			}
 			for n := range ranks { // all agree on the run
-				head, err := os.ReadFile(filepath.Join(dir, folder, trace.FileName(n)))
+				head, err := os.ReadFile(filepath.Join(dir, folder, tracefile.FileName(n)))
 				if err != nil || !strings.HasPrefix(info.ID, hex.EncodeToString(head[16:28])) {
 					t.Errorf("%v: the file of node %d is not of run %s", err, n, info.ID)
 				}

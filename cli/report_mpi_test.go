@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 	"golang.org/x/sys/unix"
 )
@@ -77,7 +78,7 @@ func TestMPIReport(t *testing.T) {
 		t.Error(stderr)
 	}
 	// What one process misses all know.
-	if err := os.Remove(filepath.Join(dir, "many.trace", trace.FileName(7))); err != nil {
+	if err := os.Remove(filepath.Join(dir, "many.trace", tracefile.FileName(7))); err != nil {
 		t.Fatal(err)
 	}
 	one, _ = run(4, "whyslow report --json many.trace")

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -127,9 +129,9 @@ func aBlock(t *testing.T) (block []byte) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := trace.NewFollower(dir)
+	f := follow.New(dir)
 	defer f.Close()
-	if _, err := f.Poll(t.Context(), func(b *trace.RawBlock) error {
+	if _, err := f.Poll(t.Context(), func(b *tracefile.RawBlock) error {
 		if block == nil {
 			block = bytes.Clone(b.Bytes)
 		}

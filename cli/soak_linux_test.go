@@ -29,6 +29,8 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -508,11 +510,11 @@ func emitSome(w *trace.Writer, burst, n int) {
 }
 
 // rawBlocks are the blocks of a trace, whose Bytes stay valid.
-func rawBlocks(t testing.TB, dir string) (list []trace.RawBlock) {
+func rawBlocks(t testing.TB, dir string) (list []tracefile.RawBlock) {
 	t.Helper()
-	f := trace.NewFollower(dir)
+	f := follow.New(dir)
 	defer f.Close()
-	if _, err := f.Poll(t.Context(), func(b *trace.RawBlock) error {
+	if _, err := f.Poll(t.Context(), func(b *tracefile.RawBlock) error {
 		list = append(list, *b)
 		list[len(list)-1].Bytes = bytes.Clone(b.Bytes)
 		return nil

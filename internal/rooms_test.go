@@ -16,7 +16,7 @@ const module = "github.com/whyslow/whyslow/"
 
 // wings are the parts of internal/, in the order in which data passes through them. A room imports rooms of
 // its own wing and of those before it, never of those after it.
-var wings = []string{"run", "record", "model", "analysis", "show", "convert"}
+var wings = []string{"tracefile", "run", "record", "model", "analysis", "show", "convert"}
 
 // ground are the rooms that every wing uses. They import nothing of ours but each other.
 var ground = []string{"internal/clock", "internal/console", "internal/files", "internal/licences",
@@ -99,6 +99,8 @@ func TestForbidden(t *testing.T) {
 		{"internal/show/report", "cli", false},
 		{"internal/show/report", "internal/testkit/sloutest", false},
 		{"internal/testkit/sloutest", "internal/show/report", true},
+		{"internal/tracefile/follow", "internal/tracefile", true},
+		{"internal/tracefile", "internal/record/stream", false},
 		{"internal/attic", "internal/model", false},
 	} {
 		if got := forbidden(c.from, c.to) == ""; got != c.allowed {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -47,7 +48,7 @@ func TestRecord(t *testing.T) {
 		[]string{"DFEvents.onStored"}) || r.Events() != 4 {
 		t.Errorf("%v, %+v, %d events", p, info, r.Events())
 	}
-	if head, err := os.ReadFile(filepath.Join(dir, trace.FileName(0))); err != nil ||
+	if head, err := os.ReadFile(filepath.Join(dir, tracefile.FileName(0))); err != nil ||
 		!strings.HasPrefix(info.ID, hex.EncodeToString(head[16:28])) {
 		t.Errorf("%v: the file is not of run %s", err, info.ID)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -519,7 +520,7 @@ func TestRunID(t *testing.T) {
 			mark = strings.Repeat("0", 24)
 		}
 		for node := range c.nodes {
-			head, err := os.ReadFile(filepath.Join(res.trace, trace.FileName(node)))
+			head, err := os.ReadFile(filepath.Join(res.trace, tracefile.FileName(node)))
 			if err != nil || hex.EncodeToString(head[16:28]) != mark {
 				t.Errorf("%v: node %d has %x, want %s", err, node, head[16:28], mark)
 			}

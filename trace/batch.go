@@ -3,11 +3,9 @@ package trace
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"sync"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Batch is one block of events of one stream, in the order they were recorded. It is meant to be used again
@@ -79,40 +77,13 @@ type usedKind struct {
 	start, end int // its part of pos and lens
 }
 
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/8)
+// take fills the batch from the payload of a block.
+func (b *Batch) take(h *tracefile.Header, payload []byte, defs *Defs) (err error) {
+	if b.raw, err = tracefile.Unpack(b.raw, h, payload); err != nil {
+		return err
 	}
-	return s[:n]
-}
-
-// decoder unpacks; its DecodeAll serves many goroutines.
-var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecodeAllCapLimit(true),
-		zstd.IgnoreChecksum(true))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	return d
-})
-
-// unpack returns the payload of a block.
-func unpack(dst []byte, h *header, payload []byte) ([]byte, error) {
-	if h.Codec == codecStored {
-		return append(dst[:0], payload...), nil
-	}
-	if h.Codec != codecZstd {
-		return dst, fmt.Errorf("codec %d is unknown", h.Codec)
-	}
-	dst = resize(dst, int(h.Raw))
-	out, err := decoder().DecodeAll(payload, dst[:0:h.Raw])
-	if err != nil {
-		return dst, fmt.Errorf("cannot be unpacked: %w", err)
-	}
-	if len(out) != int(h.Raw) {
-		return dst, errors.New("unpacks to another length than it says")
-	}
-	return out, nil
+	b.Stream = int(h.Stream)
+	return b.decode(b.raw, h, defs)
 }
 
 var errPayload = errors.New("contents are not consistent")
@@ -121,7 +92,7 @@ var errPayload = errors.New("contents are not consistent")
 //
 // What it allocates is bounded by the payload's length: every event has a byte in
 // the column of kinds, every element of a list at least a byte of its own.
-func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
+func (b *Batch) decode(raw []byte, h *tracefile.Header, defs *Defs) error {
 	p := parser{b: raw}
 	n := int(h.Count)
 	if n > len(raw) {
@@ -137,13 +108,13 @@ func (b *Batch) decode(raw []byte, h *header, defs *Defs) error {
 	b.sized(0, columnKinds, raw, p.b)
 	b.N = n
 	b.First, b.Last = h.First, h.Last
-	b.vals = resize(b.vals, n)
+	b.vals = tracefile.Resize(b.vals, n)
 	rest, err := readColumn(b.vals, p.b, true)
 	if err != nil {
 		return err
 	}
 	b.sized(0, columnTimes, p.b, rest)
-	b.Time = resize(b.Time, n)
+	b.Time = tracefile.Resize(b.Time, n)
 	for i, d := range b.vals {
 		t := h.Base + int64(d)
 		if t < h.First || t > h.Last {
@@ -221,7 +192,7 @@ func (b *Batch) readKinds(p *parser, n int, defs *Defs) error {
 
 // readLengths reads the lengths of all lists.
 func (b *Batch) readLengths(rest []byte, n int) ([]byte, error) {
-	b.lens = resize(b.lens, n)
+	b.lens = tracefile.Resize(b.lens, n)
 	var elements uint64
 	for i := range b.used {
 		u := &b.used[i]
@@ -252,9 +223,9 @@ func (b *Batch) readLengths(rest []byte, n int) ([]byte, error) {
 // place finds the words of every event and fills in Kind, Off and pos.
 func (b *Batch) place(index []byte) error {
 	n := len(index)
-	b.Kind = resize(b.Kind, n)
-	b.Off = resize(b.Off, n+1)
-	b.pos = resize(b.pos, n)
+	b.Kind = tracefile.Resize(b.Kind, n)
+	b.Off = tracefile.Resize(b.Off, n+1)
+	b.pos = tracefile.Resize(b.pos, n)
 	var next, end [maxBlockKinds]int
 	var size, drop [maxBlockKinds]uint32
 	for i := range b.used {
@@ -280,7 +251,7 @@ func (b *Batch) place(index []byte) error {
 		at += size[k] + uint32(b.lens[j])&^drop[k]
 	}
 	b.Off[n] = at
-	b.Words = resize(b.Words, int(at))
+	b.Words = tracefile.Resize(b.Words, int(at))
 	return nil
 }
 
@@ -332,7 +303,7 @@ func (b *Batch) readField(rest []byte, vals []uint64, t FieldType) ([]byte, erro
 	split := t == FieldCF || t == FieldMessage
 	var err error
 	if split {
-		b.nodes = resize(b.nodes, len(vals))
+		b.nodes = tracefile.Resize(b.nodes, len(vals))
 		if rest, err = readColumn(b.nodes, rest, true); err != nil {
 			return nil, err
 		}
@@ -385,7 +356,7 @@ func readLists(rest []byte, words []uint64, pos []uint32, behind int, lens []uin
 		tail += max(l, columns) - columns
 	}
 	read := func(n uint64) (list []uint64) {
-		*vals = resize(*vals, max(int(n), len(*vals)))
+		*vals = tracefile.Resize(*vals, max(int(n), len(*vals)))
 		list = (*vals)[:n]
 		if err == nil {
 			rest, err = readColumn(list, rest, false)
@@ -422,18 +393,4 @@ func readLists(rest []byte, words []uint64, pos []uint32, behind int, lens []uin
 		}
 	}
 	return rest, bits, err
-}
-
-var errChecksum = errors.New("checksum is wrong")
-
-// readPayload reads a block's payload and checks its sum.
-func readPayload(f io.ReaderAt, buf []byte, at int64, h *header) ([]byte, error) {
-	buf = resize(buf, int(h.Packed))
-	if _, err := f.ReadAt(buf, at+blockHeader); err != nil {
-		return buf, fmt.Errorf("cannot be read: %w", err)
-	}
-	if checksum(buf) != h.Sum {
-		return buf, errChecksum
-	}
-	return buf, nil
 }

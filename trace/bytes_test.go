@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // The bytes of a small file, stored without compression, as they have always been:
@@ -39,7 +41,7 @@ func TestBytesOfASmallFile(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, FileName(2)))
+	data, err := os.ReadFile(filepath.Join(dir, tracefile.FileName(2)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Span is a stretch of time, From <= To, both ends included.
@@ -18,8 +20,8 @@ var Always = Span{math.MinInt64, math.MaxInt64}
 
 // Size returns the length of all data blocks in bytes, as they are in the files.
 func (r *Reader) Size() (n int64) {
-	_ = r.eachBlock(1, Always, func(_ int, _ *nodeFile, blk *block) error {
-		n += blk.size()
+	_ = r.eachBlock(1, Always, func(_ int, _ *nodeFile, blk *tracefile.Block) error {
+		n += blk.Size()
 		return nil
 	})
 	return n
@@ -55,15 +57,15 @@ func each(workers, n int, f func(worker, i int) error) error {
 
 // eachBlock calls f in the same way for the data blocks that may hold events of a span, in the order of the
 // files.
-func (r *Reader) eachBlock(workers int, in Span, f func(worker int, file *nodeFile, blk *block) error) error {
+func (r *Reader) eachBlock(workers int, in Span, f func(worker int, file *nodeFile, blk *tracefile.Block) error) error {
 	type place struct {
 		f   *nodeFile
-		blk *block
+		blk *tracefile.Block
 	}
 	var list []place
 	for _, file := range r.files {
-		for i := range file.blocks {
-			if blk := &file.blocks[i]; blk.within(in) {
+		for i := range file.Blocks {
+			if blk := &file.Blocks[i]; within(blk, in) {
 				list = append(list, place{file, blk})
 			}
 		}
@@ -74,7 +76,7 @@ func (r *Reader) eachBlock(workers int, in Span, f func(worker int, file *nodeFi
 // EventsIn is at most how many events there are of the times in a span, according to the headers of the
 // blocks: events of blocks that reach beyond it count as well.
 func (r *Reader) EventsIn(in Span) (n int) {
-	_ = r.eachBlock(1, in, func(_ int, _ *nodeFile, blk *block) error {
+	_ = r.eachBlock(1, in, func(_ int, _ *nodeFile, blk *tracefile.Block) error {
 		n += int(blk.Count)
 		return nil
 	})
@@ -86,7 +88,7 @@ func (r *Reader) EventsIn(in Span) (n int) {
 // Damaged blocks are left out and noted.
 func (r *Reader) Each(workers int, f func(b *Batch) error) error {
 	batches := make([]Batch, max(1, workers))
-	return r.eachBlock(workers, Always, func(w int, file *nodeFile, blk *block) error {
+	return r.eachBlock(workers, Always, func(w int, file *nodeFile, blk *tracefile.Block) error {
 		if r.read(file, blk, &batches[w]) != nil {
 			return nil
 		}
@@ -94,8 +96,8 @@ func (r *Reader) Each(workers int, f func(b *Batch) error) error {
 	})
 }
 
-// within reports whether the block may hold events of a time in the span.
-func (h *header) within(in Span) bool { return h.Last >= in.From && h.First <= in.To }
+// within reports whether a block may hold events of a time in the span.
+func within(b *tracefile.Block, in Span) bool { return b.Last >= in.From && b.First <= in.To }
 
 // EachMark calls f for the blocks that hold an onProgramStarted, onProgramFinished or onClockSync, in the
 // order of the files, and reads no others: with the headers of the blocks they tell when the run was, and
@@ -103,8 +105,8 @@ func (h *header) within(in Span) bool { return h.Last >= in.From && h.First <= i
 // and noted.
 func (r *Reader) EachMark(f func(b *Batch) error) error {
 	var b Batch
-	return r.eachBlock(1, Always, func(_ int, file *nodeFile, blk *block) error {
-		if blk.Flags&(flagStarted|flagFinished|flagSync) == 0 || r.read(file, blk, &b) != nil {
+	return r.eachBlock(1, Always, func(_ int, file *nodeFile, blk *tracefile.Block) error {
+		if blk.Flags&(tracefile.FlagStarted|tracefile.FlagFinished|tracefile.FlagSync) == 0 || r.read(file, blk, &b) != nil {
 			return nil
 		}
 		return f(&b)
@@ -129,7 +131,7 @@ type Cursor struct {
 
 	r      *Reader
 	f      *nodeFile
-	blocks []*block
+	blocks []*tracefile.Block
 }
 
 // Stream returns a cursor for a stream; for one that does not exist it is at its end.
@@ -141,7 +143,7 @@ func (r *Reader) StreamIn(node, stream int, in Span) *Cursor {
 	c := &Cursor{Node: node, Stream: stream, r: r, f: r.nodeFile(node)}
 	if c.f != nil {
 		for _, b := range c.f.blocksOf(stream) {
-			if b.within(in) {
+			if within(b, in) {
 				c.blocks = append(c.blocks, b)
 			}
 		}
@@ -151,7 +153,7 @@ func (r *Reader) StreamIn(node, stream int, in Span) *Cursor {
 
 // Within passes over all blocks to come that hold no events of a time in the span, without reading them.
 func (c *Cursor) Within(in Span) {
-	c.blocks = slices.DeleteFunc(c.blocks, func(b *block) bool { return !b.within(in) })
+	c.blocks = slices.DeleteFunc(c.blocks, func(b *tracefile.Block) bool { return !within(b, in) })
 }
 
 // Next reads the next whole block into b and reports whether there was one. Damaged

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	. "github.com/whyslow/whyslow/trace"
 )
 
@@ -155,20 +156,20 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			dir := twoNodes(t)
-			if err := c.change(filepath.Join(dir, FileName(1))); err != nil {
+			if err := c.change(filepath.Join(dir, tracefile.FileName(1))); err != nil {
 				t.Fatal(err)
 			}
 			r := mustOpen(t, dir)
 			p := r.Problems()
 			if len(p) != 1 || p[0].String() != "00001.wst: "+c.want || p[0].Kind != c.kind || p[0].Node != 1 ||
-				p[0].File != FileName(1) {
+				p[0].File != tracefile.FileName(1) {
 				t.Errorf("%+v", p)
 			}
 			if !slices.Equal(r.Nodes(), []int{0}) || r.Events() != 10000 {
 				t.Errorf("nodes %v, %d events", r.Nodes(), r.Events())
 			}
 			// Alone it is no trace at all, and the error says which file.
-			path := filepath.Join(dir, FileName(1))
+			path := filepath.Join(dir, tracefile.FileName(1))
 			if _, err := Open(path); c.what != "gone" && c.what != "folder" &&
 				(err == nil || err.Error() != path+": "+c.want) {
 				t.Errorf("alone: %v", err)
@@ -199,7 +200,7 @@ func TestHoleInTheNumbers(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if p := mustOpen(t, filepath.Join(dir, FileName(4))).Problems(); len(p) != 0 {
+	if p := mustOpen(t, filepath.Join(dir, tracefile.FileName(4))).Problems(); len(p) != 0 {
 		t.Errorf("a file by itself: %v", p)
 	}
 }
@@ -329,7 +330,7 @@ func TestDumpOfPartIsATrace(t *testing.T) {
 func TestPartElsewhere(t *testing.T) {
 	dir := twoNodes(t)
 	info := &RunInfo{Ended: EndedDone, Nodes: []NodeInfo{{Node: 0}, {Node: 1, Part: "far:/disk/p.node1.trace"}}}
-	if err := errors.Join(WriteRunInfo(dir, info), os.Remove(filepath.Join(dir, FileName(1)))); err != nil {
+	if err := errors.Join(WriteRunInfo(dir, info), os.Remove(filepath.Join(dir, tracefile.FileName(1)))); err != nil {
 		t.Fatal(err)
 	}
 	const want = "00001.wst: the file of node 1 is missing: it is in far:/disk/p.node1.trace, and belongs here"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // The file that the tests here damage: two streams of 1000 events, time = 10 * number
@@ -39,7 +40,7 @@ func wholeFile(t testing.TB) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, FileName(0)))
+	data, err := os.ReadFile(filepath.Join(dir, tracefile.FileName(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func wholeFile(t testing.TB) []byte {
 
 func openBytes(t testing.TB, data []byte) (*Reader, error) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileName(0)), data, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), data, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	info := &RunInfo{Ended: EndedDone, Nodes: []NodeInfo{{Node: 0, Workers: 2}}}
@@ -110,9 +111,9 @@ func TestWithoutIndex(t *testing.T) {
 		return b.String()
 	}
 	// Without the trailer, and with an index that is damaged, a scan finds the same.
-	cut := data[:len(data)-trailerLength]
+	cut := data[:len(data)-tracefile.TrailerSize]
 	flipped := slices.Clone(data)
-	flipped[len(data)-trailerLength-3] ^= 1
+	flipped[len(data)-tracefile.TrailerSize-3] ^= 1
 	for i, d := range [][]byte{cut, flipped} {
 		s, err := openBytes(t, d)
 		if err != nil {
@@ -128,7 +129,7 @@ func TestWithoutIndex(t *testing.T) {
 func TestCutAnywhere(t *testing.T) {
 	data := wholeFile(t)
 	last := math.MaxInt
-	for n := len(data) - trailerLength - 1; n >= 0; n -= 97 {
+	for n := len(data) - tracefile.TrailerSize - 1; n >= 0; n -= 97 {
 		r, err := openBytes(t, data[:n])
 		if err != nil {
 			t.Fatalf("cut at %d: %v", n, err)
@@ -153,11 +154,13 @@ func TestDamageAnywhere(t *testing.T) {
 		"zeros":  func(d []byte, at int) []byte { clear(d[at:min(at+300, len(d))]); return d },
 		"remove": func(d []byte, at int) []byte { return slices.Delete(d, at, min(at+150, len(d))) },
 		"insert": func(d []byte, at int) []byte { return slices.Insert(d, at, d[:200]...) },
-		"double": func(d []byte, at int) []byte { return slices.Insert(d, at, []byte(blockMagic+blockMagic)...) },
+		"double": func(d []byte, at int) []byte {
+			return slices.Insert(d, at, []byte(tracefile.BlockMagic+tracefile.BlockMagic)...)
+		},
 	}
 	for name, f := range damage {
 		t.Run(name, func(t *testing.T) {
-			for at := fileHeader; at < len(data); at += effort.Times(307, 61) {
+			for at := tracefile.HeaderSize; at < len(data); at += effort.Times(307, 61) {
 				r, err := openBytes(t, f(slices.Clone(data), at))
 				if err != nil {
 					t.Fatalf("at %d: %v", at, err)
@@ -194,10 +197,10 @@ func TestDamagedFileHeader(t *testing.T) {
 
 // resum corrects the sum of the file header.
 func resum(data []byte) []byte {
-	h := data[:fileHeader-4]
-	sum := checksum(h)
+	h := data[:tracefile.HeaderSize-4]
+	sum := tracefile.Checksum(h)
 	for i := range 4 {
-		data[fileHeader-4+i] = byte(sum >> (8 * i))
+		data[tracefile.HeaderSize-4+i] = byte(sum >> (8 * i))
 	}
 	return data
 }
@@ -208,9 +211,9 @@ func TestProblemsInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := r.files[0].blocks[2]
+	b := r.files[0].Blocks[2]
 	bad := slices.Clone(data)
-	bad[b.at+blockHeader+5] ^= 1
+	bad[b.At+tracefile.BlockHeaderSize+5] ^= 1
 	r, err = openBytes(t, bad)
 	if err != nil {
 		t.Fatal(err)
@@ -221,19 +224,19 @@ func TestProblemsInWords(t *testing.T) {
 	r.Verify(1)
 	r.Verify(1)
 	want := fmt.Sprintf("00000.wst: offset %d: block checksum is wrong; %d events lost; stream 0 lacks %d ns "+
-		"to %d ns", b.at, b.Count, b.First, b.Last)
+		"to %d ns", b.At, b.Count, b.First, b.Last)
 	if p := r.Problems(); len(p) != 1 || p[0].String() != want {
 		t.Errorf("got %v\nwant %s", p, want)
 	}
 
-	r, _ = openBytes(t, data[:b.at+blockHeader+10])
+	r, _ = openBytes(t, data[:b.At+tracefile.BlockHeaderSize+10])
 	var got []string
 	for _, p := range r.Problems() {
 		got = append(got, p.Kind.String()+" "+p.String())
 	}
 	want = fmt.Sprintf(`truncated 00000.wst: offset %d: file ends within a block; %d events lost; stream 0 lacks %d ns to %d ns
 unfinished 00000.wst: offset %d: stream 0 ends without onProgramFinished
-unfinished 00000.wst: offset %[5]d: stream 1 ends without onProgramFinished`, b.at, b.Count, b.First, b.Last, b.at+blockHeader+10)
+unfinished 00000.wst: offset %[5]d: stream 1 ends without onProgramFinished`, b.At, b.Count, b.First, b.Last, b.At+tracefile.BlockHeaderSize+10)
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got\n%s\nwant\n%s", s, want)
 	}
@@ -246,9 +249,9 @@ func TestLostDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := r.files[0].defsAt[0]
+	first := r.files[0].DefsAt[0]
 	bad := slices.Clone(data)
-	bad[first.at+blockHeader+5] ^= 1
+	bad[first.At+tracefile.BlockHeaderSize+5] ^= 1
 	if r, err = openBytes(t, bad); err != nil {
 		t.Fatal(err)
 	}
@@ -284,8 +287,8 @@ func TestRegularEvents(t *testing.T) {
 	if len(readAll(t, r)) != n {
 		t.Error("events are missing")
 	}
-	st, _ := os.Stat(filepath.Join(dir, FileName(0)))
-	if st.Size() > n/ratio*2 {
+	st, _ := os.Stat(filepath.Join(dir, tracefile.FileName(0)))
+	if st.Size() > n/64*2 {
 		t.Errorf("%d bytes for %d equal events", st.Size(), n)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Defs are the definitions in one node's file. What is not defined, or whose
@@ -223,7 +225,38 @@ func (p *parser) bytes(n int) (b []byte) {
 	return b
 }
 
-func (p *parser) string() string { return string(p.bytes(p.number(maxRaw))) }
+func (p *parser) string() string { return string(p.bytes(p.number(tracefile.MaxRaw))) }
+
+// ReadBlock reads a block, header and payload, as it is in a file and as the Writer of CreateSink gives it.
+// It takes in definitions, and reads events into b. Node and Offset of b are left to the caller: the block
+// does not tell them. Blocks of a file must come in their order.
+func (d *Defs) ReadBlock(block []byte, b *Batch) error {
+	var h tracefile.Header
+	if err := h.Parse(block); err != nil {
+		return err
+	}
+	payload := block[tracefile.BlockHeaderSize:]
+	switch {
+	case len(payload) != int(h.Packed) || tracefile.Checksum(payload) != h.Sum:
+		return errors.New("block is not whole")
+	case h.Kind == tracefile.DataBlock:
+		return b.take(&h, payload, d)
+	case h.Kind == tracefile.DefsBlock:
+		var err error
+		b.raw, err = d.take(b.raw, &h, payload)
+		return err
+	}
+	return nil
+}
+
+// take takes in the payload of a definition block; raw is space for it.
+func (d *Defs) take(raw []byte, h *tracefile.Header, payload []byte) ([]byte, error) {
+	raw, err := tracefile.Unpack(raw, h, payload)
+	if err == nil {
+		err = d.add(raw)
+	}
+	return raw, err
+}
 
 var errDefs = errors.New("definitions are not consistent")
 
@@ -233,11 +266,11 @@ func (d *Defs) add(raw []byte) error {
 		d.kinds = map[Kind]*KindSpec{}
 	}
 	p := parser{b: raw}
-	nrows := p.number(maxRaw)
-	rows := parser{b: p.bytes(p.number(maxRaw))}
+	nrows := p.number(tracefile.MaxRaw)
+	rows := parser{b: p.bytes(p.number(tracefile.MaxRaw))}
 	for range nrows {
 		tag := rows.bytes(1)
-		body := rows.bytes(rows.number(maxRaw))
+		body := rows.bytes(rows.number(tracefile.MaxRaw))
 		if rows.bad || !d.row(tag[0], body) {
 			return errDefs
 		}

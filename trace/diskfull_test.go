@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // A disk that is full at some moment: the program goes on and is told once, and what
@@ -101,13 +103,13 @@ func TestGaps(t *testing.T) {
 		t.Errorf("a whole trace: %v, %v", g, r.Span())
 	}
 	// Two blocks of stream 1 in a row, and the last of stream 0.
-	var blocks [2][]block
-	for _, b := range r.files[0].blocks {
+	var blocks [2][]tracefile.Block
+	for _, b := range r.files[0].Blocks {
 		blocks[b.Stream] = append(blocks[b.Stream], b)
 	}
 	end := blocks[0][len(blocks[0])-1]
-	for _, b := range []block{blocks[1][2], blocks[1][3], end} {
-		data[b.at+blockHeader+5] ^= 1
+	for _, b := range []tracefile.Block{blocks[1][2], blocks[1][3], end} {
+		data[b.At+tracefile.BlockHeaderSize+5] ^= 1
 	}
 	if r, err = openBytes(t, data); err != nil {
 		t.Fatal(err)
@@ -120,7 +122,7 @@ func TestGaps(t *testing.T) {
 	if g := r.Gaps(); !slices.Equal(g, want) {
 		t.Errorf("%v\nwant %v", g, want)
 	}
-	r, err = openBytes(t, data[:fileHeader])
+	r, err = openBytes(t, data[:tracefile.HeaderSize])
 	if err != nil {
 		t.Fatal(err)
 	}

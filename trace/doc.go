@@ -1,51 +1,9 @@
-// Package trace is the format of traces: one table of event kinds (kinds.go), a Writer,
-// a Reader and a text twin (Dump, Parse). docs/trace-format.md tells the same for those
-// who write a reader or writer in another language.
+// Package trace writes and reads traces: a table of event kinds (kinds.go), a Writer and a Reader, and a text
+// twin (Dump, Parse).
 //
-// # Files
-//
-// A trace is a folder: run.json (RunInfo) and a file per node, NNNNN.wst. Integers are
-// little-endian; a varint is LEB128 with 7 bits a byte, the lowest first; a zigzag
-// varint holds v<<1 ^ v>>63; sums are CRC-32C (Castagnoli).
-//
-//	file    = header block* [index block, trailer]
-//	block   = block header, payload
-//
-//	file header, 32 bytes
-//	 0       8       10      12          16                      28          32
-//	+-------+-------+-------+-----------+-----------------------+-----------+
-//	|WSTRACE| ver-  | its   | node      | 0                     | sum of    |
-//	|    01 | sion 1| length| 32 bits   |                       | 0 to 27   |
-//	+-------+-------+-------+-----------+-----------------------+-----------+
-//
-//	block header, 64 bytes
-//	 0      4    5     6     8      12     16     24      32     40
-//	+------+----+-----+-----+------+------+------+-------+------+
-//	| AB   |kind|codec|flags|stream|count | base | first | last |
-//	| WSB  |    |     |     |      |      | time | time  | time |
-//	+------+----+-----+-----+------+------+------+-------+------+
-//	 40      44     48      52      56       60        64
-//	+-------+------+-------+-------+--------+---------+
-//	|number |defs  |packed |raw    |sum of  |sum of   |
-//	|       |before|length |length |payload |0 to 59  |
-//	+-------+------+-------+-------+--------+---------+
-//
-//	trailer, 16 bytes: offset of the index block (64 bits), "WSINDEX" 01
-//
-// kind: 1 definitions, 2 data, 3 index; others are for later versions and are passed over. codec: 0 stored, 1
-// zstd (one frame, maybe followed by skippable ones). flags of a data block: 1 holds an onProgramStarted, 2
-// an onProgramFinished, 4 an onClockSync. stream: of a data block. count: events, definitions or index
-// entries. base is the time of the first event, first and last the least and the greatest time. number counts
-// the blocks of a stream from 0, and definition blocks likewise, so that a gap tells what is lost. defs is
-// the number of definition blocks that come before the block: a data block uses nothing that is not defined
-// in them.
-//
-// A reader may refuse blocks of over 16 MiB unpacked, or over 4 KiB + 64 times their
-// packed length, so that a small file cannot make it allocate much.
-//
-// Payloads are columns of 64-bit words, a column for each field of each kind and for each of the first
-// positions in lists: so like stands beside like, which is what makes deltas and zstd pay.
-// docs/trace-format.md gives every byte of them.
+// A trace is a folder: run.json (RunInfo) and a file per node, NNNNN.wst, of checksummed blocks of events and
+// definitions. docs/trace-format.md gives every byte of them, for those who write a reader or writer in
+// another language.
 //
 // # Compatibility
 //

@@ -63,8 +63,8 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 			}
 		}
 		for _, f := range r.files {
-			if !some || used[f.node] != nil {
-				dumpDefs(out, f, used[f.node])
+			if !some || used[f.Node] != nil {
+				dumpDefs(out, f, used[f.Node])
 			}
 		}
 	}
@@ -82,9 +82,9 @@ func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
 		_, _ = out.Write(append(b, '\n')) // Flush tells
 		b = b[:0]
 	}
-	b = strconv.AppendInt(append(b, "#node "...), int64(f.node), 10)
-	if f.run.told() {
-		b = fmt.Appendf(b, " run=%s", f.run)
+	b = strconv.AppendInt(append(b, "#node "...), int64(f.Node), 10)
+	if f.Run.Told() {
+		b = fmt.Appendf(b, " run=%s", f.Run)
 	}
 	line()
 	for _, s := range d.UserKinds() {

@@ -79,8 +79,8 @@ func TestFlushedEventsComeOnce(t *testing.T) {
 				rt.Fatalf("stream %d: %d events of %d", id, got, n)
 			}
 		}
-		for i := range r.files[0].blocks {
-			if r.files[0].blocks[i].Count == 0 {
+		for i := range r.files[0].Blocks {
+			if r.files[0].Blocks[i].Count == 0 {
 				rt.Fatalf("block %d is empty", i)
 			}
 		}
@@ -115,7 +115,7 @@ func TestFlushEvery(t *testing.T) {
 	}
 	r := open(t, dir)
 	noProblems(t, r)
-	if n := len(r.files[0].blocks); n != 5 {
+	if n := len(r.files[0].Blocks); n != 5 {
 		t.Errorf("%d blocks for 5 events that came one by one", n)
 	}
 }

@@ -10,38 +10,41 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // memoryReader reads one file from memory.
 func memoryReader(data []byte) (*Reader, error) {
-	f := &nodeFile{name: FileName(0), node: -1, file: bytes.NewReader(data), size: int64(len(data))}
-	if err := f.readFileHeader(); err != nil {
+	f := &nodeFile{File: &tracefile.File{Name: tracefile.FileName(0), Node: -1, Bytes: bytes.NewReader(data),
+		Size: int64(len(data))}}
+	if err := f.ReadHeader(); err != nil {
 		return nil, err
 	}
-	f.load()
+	_ = f.load()
 	f.findUnfinished(2)
-	return &Reader{files: []*nodeFile{f}, problems: f.found, damaged: map[*block]bool{}}, nil
+	return &Reader{files: []*nodeFile{f}, problems: f.Found, damaged: map[*tracefile.Block]bool{}}, nil
 }
 
 // resumAll corrects the sums of everything that looks like a block, so that what is
 // wrong inside gets past them.
 func resumAll(data []byte) {
-	if len(data) < fileHeader {
+	if len(data) < tracefile.HeaderSize {
 		return
 	}
 	resum(data)
 	le := binary.LittleEndian
 	for at := 0; ; at++ {
-		i := bytes.Index(data[at:], []byte(blockMagic))
-		if i < 0 || at+i+blockHeader > len(data) {
+		i := bytes.Index(data[at:], []byte(tracefile.BlockMagic))
+		if i < 0 || at+i+tracefile.BlockHeaderSize > len(data) {
 			return
 		}
 		at += i
 		b := data[at:]
-		if packed := int(le.Uint32(b[48:])); packed <= len(b)-blockHeader {
-			le.PutUint32(b[56:], checksum(b[blockHeader:blockHeader+packed]))
+		if packed := int(le.Uint32(b[48:])); packed <= len(b)-tracefile.BlockHeaderSize {
+			le.PutUint32(b[56:], tracefile.Checksum(b[tracefile.BlockHeaderSize:tracefile.BlockHeaderSize+packed]))
 		}
-		le.PutUint32(b[blockHeader-4:], checksum(b[:blockHeader-4]))
+		le.PutUint32(b[tracefile.BlockHeaderSize-4:], tracefile.Checksum(b[:tracefile.BlockHeaderSize-4]))
 	}
 }
 
@@ -63,7 +66,7 @@ func FuzzFile(f *testing.F) {
 			w.Stream(1).Emit(int64(i), k, 1, i)
 		}
 		w.Close()
-		data, err := os.ReadFile(filepath.Join(dir, FileName(0)))
+		data, err := os.ReadFile(filepath.Join(dir, tracefile.FileName(0)))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -104,13 +107,13 @@ func FuzzFile(f *testing.F) {
 
 // The payload of a data block, without the sums in front of it.
 func FuzzBlock(f *testing.F) {
-	w, err := newWriter(discard{}, 0, Options{Sync: true})
+	w, err := CreateSink(0, Options{Sync: true}, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	var p packer
 	add := func(words ...uint64) {
-		h := header{}
+		h := tracefile.Header{}
 		raw, _ := p.pack(nil, w, words, &h)
 		f.Add(raw, uint16(h.Count))
 	}
@@ -119,7 +122,7 @@ func FuzzBlock(f *testing.F) {
 	add(Header(5, KindCFCreated), 7, 1, 0, 1, 1<<62, 0, Header(5, KindCFCreated), 8, 1, 0, 1, 1<<62, 5,
 		1, 2, 3, 4, 5)
 	f.Fuzz(func(t *testing.T, raw []byte, count uint16) {
-		h := header{Count: uint32(count), First: -TimeLimit, Last: TimeLimit}
+		h := tracefile.Header{Count: uint32(count), First: -TimeLimit, Last: TimeLimit}
 		var b Batch
 		if b.decode(raw, &h, &Defs{}) != nil {
 			return
@@ -140,7 +143,7 @@ func FuzzBlock(f *testing.F) {
 			words = append(append(words, Header(b.Time[i], b.Kind[i])), b.Args(i)...)
 		}
 		var p packer
-		h2 := header{}
+		h2 := tracefile.Header{}
 		raw2, n := p.pack(nil, w, words, &h2)
 		if n != len(words) {
 			t.Fatalf("%d of %d words packed", n, len(words))

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // A Gap is a stretch of time of which nothing, or not everything, is known about a stream.
@@ -21,8 +23,8 @@ func (g Gap) NS() int64 { return g.To - g.From }
 func (r *Reader) Span() Span {
 	s := Span{math.MaxInt64, math.MinInt64}
 	for _, f := range r.files {
-		for i := range f.blocks {
-			s.From, s.To = min(s.From, f.blocks[i].First), max(s.To, f.blocks[i].Last)
+		for i := range f.Blocks {
+			s.From, s.To = min(s.From, f.Blocks[i].First), max(s.To, f.Blocks[i].Last)
 		}
 	}
 	for _, p := range r.Problems() {
@@ -48,7 +50,7 @@ func (r *Reader) Gaps() []Gap {
 			list = append(list, Gap{p.Node, p.Stream, Span{p.From, p.To}})
 		case (p.Kind == Missing || p.Kind == Foreign) && p.Node >= 0 && r.nodes[p.Node] == nil:
 			if info := r.run.Node(p.Node); info != nil {
-				for s := range min(info.Workers, maxProblems) {
+				for s := range min(info.Workers, tracefile.MaxProblems) {
 					list = append(list, Gap{p.Node, s, Always})
 				}
 			}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // lateFile is a file in which both workers end before another stream writes its last block.
@@ -30,7 +32,7 @@ func lateFile(t *testing.T) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, FileName(0)))
+	data, err := os.ReadFile(filepath.Join(dir, tracefile.FileName(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +46,10 @@ func TestCutBetweenBlocks(t *testing.T) {
 	if err != nil || len(whole.Problems()) != 0 {
 		t.Fatal(err, whole.Problems())
 	}
-	index := binary.LittleEndian.Uint64(data[len(data)-trailerLength:])
-	ends := []int64{int64(index), int64(len(data) - trailerLength)}
-	for _, b := range whole.files[0].blocks {
-		ends = append(ends, b.at)
+	index := binary.LittleEndian.Uint64(data[len(data)-tracefile.TrailerSize:])
+	ends := []int64{int64(index), int64(len(data) - tracefile.TrailerSize)}
+	for _, b := range whole.files[0].Blocks {
+		ends = append(ends, b.At)
 	}
 	for _, end := range ends {
 		if r, err := openBytes(t, data[:end]); err != nil || len(r.Problems()) == 0 {
@@ -61,10 +63,10 @@ func TestEndNotTold(t *testing.T) {
 	for text, want := range map[string]int{`{"ended": ""}`: 1, `{"ended": "done"}`: 0, `{}`: 0,
 		`{"ended": null}`: 0} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, FileName(0)), lateFile(t), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), lateFile(t), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, runFile), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, tracefile.RunFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r := open(t, dir)
@@ -94,9 +96,9 @@ func TestEndNotTold(t *testing.T) {
 // In a failed run, streams may end early, but not because a file was cut.
 func TestCutOfFailedRun(t *testing.T) {
 	data := wholeFile(t)
-	for cut, want := range map[int]bool{0: false, 1: true, trailerLength: true} {
+	for cut, want := range map[int]bool{0: false, 1: true, tracefile.TrailerSize: true} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, FileName(0)), data[:len(data)-cut], 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), data[:len(data)-cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := WriteRunInfo(dir, &RunInfo{Ended: EndedFailed}); err != nil {
@@ -105,23 +107,6 @@ func TestCutOfFailedRun(t *testing.T) {
 		if p := open(t, dir).Missing(); len(p) > 0 != want {
 			t.Errorf("%d bytes cut: %v", cut, p)
 		}
-	}
-}
-
-// An index too large for a block is left out; the trailer still says that the file is whole.
-func TestIndexTooLarge(t *testing.T) {
-	dir := t.TempDir()
-	w, err := Create(dir, 0, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Stream(0).Emit(1, KindIdle)
-	w.file.index = make([]byte, maxRaw+1)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if r := open(t, dir); len(r.Problems()) > 0 || !r.Closed(0) || r.Events() != 1 {
-		t.Error(r.Problems(), r.Closed(0), r.Events())
 	}
 }
 
@@ -145,7 +130,7 @@ func TestTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Stream(0).Emit(1, KindIdle)
-			if err := act("trace", filepath.Join("trace", FileName(0))); err != nil {
+			if err := act("trace", filepath.Join("trace", tracefile.FileName(0))); err != nil {
 				t.Fatal(err)
 			}
 			err = w.Close()
@@ -210,12 +195,12 @@ func TestBoundWorkers(t *testing.T) {
 		"honest": {[]NodeInfo{{Node: 0, Workers: 64}, {Node: 1, Workers: 4000}}, []int{64, 4000}},
 		"many":   {[]NodeInfo{{Node: 0, Workers: 1 << 30}}, []int{maxWorkers}},
 		"nowhere": {[]NodeInfo{{Node: 7, Workers: 4096}, {Node: 8, Workers: 4096}},
-			[]int{4096, len(data) / blockHeader}},
-		"again":    {[]NodeInfo{{Workers: 4096}, {Workers: 4096}}, []int{4096, 2 * (len(data) / blockHeader)}},
+			[]int{4096, len(data) / tracefile.BlockHeaderSize}},
+		"again":    {[]NodeInfo{{Workers: 4096}, {Workers: 4096}}, []int{4096, 2 * (len(data) / tracefile.BlockHeaderSize)}},
 		"negative": {[]NodeInfo{{Node: 1, Workers: -1}}, []int{0}},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, FileName(0)), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := WriteRunInfo(dir, &RunInfo{Ended: EndedDone, Nodes: c.nodes}); err != nil {

@@ -3,6 +3,8 @@ package trace
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // CF identifies a computational fragment: the node that created it in the upper
@@ -12,7 +14,7 @@ type CF uint64
 const counterBits = 48
 
 // MaxNode is the highest node number.
-const MaxNode = 1<<16 - 1
+const MaxNode = tracefile.MaxNode
 
 // MakeCF joins a node and a counter. Bits that do not fit are cut off.
 func MakeCF(node int, counter uint64) CF {

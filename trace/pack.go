@@ -15,7 +15,11 @@ package trace
 // Differences and zstd need each other: zstd finds bytes that differ little from event to event. A column for
 // each position in lists pays where CFs have several inputs. Constant columns are there for speed.
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
+)
 
 // layout is what packing needs to know of a kind.
 type layout struct {
@@ -34,11 +38,11 @@ func newLayout(s *KindSpec) *layout {
 	}
 	switch s.Kind {
 	case KindProgramStarted:
-		lay.flags = flagStarted
+		lay.flags = tracefile.FlagStarted
 	case KindProgramFinished:
-		lay.flags = flagFinished
+		lay.flags = tracefile.FlagFinished
 	case KindClockSync:
-		lay.flags = flagSync
+		lay.flags = tracefile.FlagSync
 	}
 	return lay
 }
@@ -99,7 +103,7 @@ type packer struct {
 
 // pack appends the payload for the records in buf to raw and fills in the header. It
 // returns the number of words it took, which is less than all where a block is full.
-func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *header) ([]byte, int) {
+func (p *packer) pack(raw []byte, w *Writer, buf []uint64, h *tracefile.Header) ([]byte, int) {
 	p.kinds, p.times = p.kinds[:0], p.times[:0]
 	for i, lay := range p.used {
 		p.index[lay.kind] = 0

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // SyntaxError is a mistake in the text of a trace.
@@ -59,7 +61,7 @@ func Parse(text io.Reader, dir string) error {
 	}
 	if err != nil {
 		for _, n := range p.order {
-			os.Remove(filepath.Join(dir, FileName(n.w.Node())))
+			os.Remove(filepath.Join(dir, tracefile.FileName(n.w.Node())))
 		}
 	}
 	return err
@@ -204,7 +206,7 @@ func (p *textParser) nodeLine() {
 	at := p.at
 	run := p.take(wordByte)
 	n := p.nodes[p.node]
-	if _, err := markOf(run); err != nil || run == "" {
+	if _, err := tracefile.MarkOf(run); err != nil || run == "" {
 		p.failAt(at, "run=%s: expected the id of the run, 24 or 32 hexadecimal digits", run)
 	} else if n == nil {
 		p.begin(p.node, run)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,71 +15,33 @@ import (
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
+
+// Problem is something wrong with a trace. Its String is one line; Kind tells what it is, Node and Stream
+// where (-1: none in particular). If it is Timed, events of the stream between From and To are missing, so
+// many as Events tells (0: unknown).
+type Problem = tracefile.Problem
 
 // ProblemKind says what is wrong with a trace.
-type ProblemKind uint8
+type ProblemKind = tracefile.ProblemKind
 
+// Kinds of problems.
 const (
 	// Damaged bytes: what they held is lost, the rest of the file is read.
-	Damaged ProblemKind = iota
+	Damaged = tracefile.Damaged
 	// Truncated: the file ends in the middle of a block, or without its index.
-	Truncated
+	Truncated = tracefile.Truncated
 	// Unfinished: a stream ends before the program did, because the program crashed or was killed; or run.json
 	// does not say how the run ended.
-	Unfinished
+	Unfinished = tracefile.Unfinished
 	// Missing: the file of a node is not there or holds nothing.
-	Missing
+	Missing = tracefile.Missing
 	// Unwritten: the writer could not write the events, for want of room or because the disk failed.
-	Unwritten
+	Unwritten = tracefile.Unwritten
 	// Foreign: the file, or run.json, belongs to another run than the rest, and is left out.
-	Foreign
+	Foreign = tracefile.Foreign
 )
-
-func (k ProblemKind) String() string {
-	return enumName([]string{"damaged", "truncated", "unfinished", "missing", "unwritten", "foreign"}, uint64(k))
-}
-
-// Problem is something wrong with a trace.
-type Problem struct {
-	Kind   ProblemKind
-	File   string // name of the file within the trace
-	Offset int64  // where in the file
-	What   string
-	Node   int // -1: none in particular
-	Stream int // -1: none in particular
-	// Timed: events of the stream between From and To are missing. From is math.MinInt64 where nothing of the
-	// stream comes before, To math.MaxInt64 where nothing comes after.
-	Timed    bool
-	From, To int64
-	Events   uint64 // how many are missing; 0: unknown
-}
-
-// String is one line: file, offset, what.
-func (p Problem) String() string {
-	s := p.File + ": "
-	if p.Kind != Missing && p.Kind != Unwritten && p.Kind != Foreign && p.File != runFile {
-		s += fmt.Sprintf("offset %d: ", p.Offset)
-	}
-	s += p.What
-	if p.Events > 0 {
-		s += fmt.Sprintf("; %d events lost", p.Events)
-	}
-	if p.Timed && p.Kind != Unfinished {
-		s += fmt.Sprintf("; stream %d lacks %s to %s", p.Stream, timeText(p.From), timeText(p.To))
-	}
-	return s
-}
-
-func timeText(t int64) string {
-	switch t {
-	case math.MinInt64:
-		return "its start"
-	case math.MaxInt64:
-		return "its end"
-	}
-	return fmt.Sprintf("%d ns", t)
-}
 
 // StreamInfo sums up what is there of a stream.
 type StreamInfo struct {
@@ -108,7 +69,7 @@ type Reader struct {
 
 	mu       sync.Mutex
 	problems []Problem
-	damaged  map[*block]bool // blocks found damaged when they were read
+	damaged  map[*tracefile.Block]bool // blocks found damaged when they were read
 }
 
 // keepOpen is how many files a Reader keeps open. All Readers of a process keep a quarter of what it may
@@ -126,15 +87,17 @@ func (r *Reader) keep() error {
 			kept.Add(-1)
 			return nil
 		}
-		file, err := files.Open(f.path)
+		file, err := files.Open(f.Path)
 		if err != nil {
 			kept.Add(-1)
 			return err
 		}
-		f.file = file
+		f.Bytes = file
 	}
 	return nil
 }
+
+var errNoTrace = errors.New("no *.wst file in it: not a trace")
 
 // ErrNothingWhole is in the error of Open where a trace's folder has files, and nothing of any can be read.
 var ErrNothingWhole = errors.New("nothing of the trace can be read")
@@ -155,7 +118,7 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{path: path, part: part, parts: parts, damaged: map[*block]bool{}}
+	r := &Reader{path: path, part: part, parts: parts, damaged: map[*tracefile.Block]bool{}}
 	names := []string{path}
 	folder := st.IsDir()
 	if folder {
@@ -172,24 +135,24 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 		r.run, err = ReadRunInfo(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && part == 0 {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, What: plain(err).Error(), Node: -1,
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: tracefile.RunFile, What: tracefile.Plain(err).Error(), Node: -1,
 				Stream: -1})
 		}
 	}
-	files := make([]*nodeFile, len(names))
+	files := make([]*tracefile.File, len(names))
 	errs := make([]*Problem, len(names))
 	// A file that cannot be opened is no reason to leave out the others.
 	_ = each(runtime.GOMAXPROCS(0), len(names), func(_, i int) error {
-		files[i], errs[i] = openFile(names[i])
+		files[i], errs[i] = tracefile.Open(names[i])
 		return nil
 	})
 	r.oneRun(files, errs)
 	r.share(files)
 	impossible := r.boundWorkers()
 	_ = each(runtime.GOMAXPROCS(0), len(files), func(_, i int) error {
-		if f := files[i]; f != nil && r.nodes[f.node] == f && r.ShareOf(f.node) == part {
-			if err := f.opened(f.load); err != nil {
-				errs[i] = &Problem{Kind: Damaged, File: f.name, What: err.Error(), Node: f.node, Stream: -1}
+		if f := files[i]; f != nil && r.nodes[f.Node].File == f && r.ShareOf(f.Node) == part {
+			if err := f.While(r.nodes[f.Node].load); err != nil {
+				errs[i] = &Problem{Kind: Damaged, File: f.Name, What: err.Error(), Node: f.Node, Stream: -1}
 			}
 		}
 		return nil
@@ -197,23 +160,24 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	at := 0 // the part that has the last file
 	for i, f := range files {
 		if f != nil {
-			at = r.ShareOf(f.node)
+			at = r.ShareOf(f.Node)
 		}
 		switch {
 		case at != part:
 		case errs[i] != nil:
 			r.problems = append(r.problems, *errs[i])
-		case r.nodes[f.node] != f:
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.name, Node: f.node, Stream: -1,
-				What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.node)})
+		case r.nodes[f.Node].File != f:
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: f.Name, Node: f.Node, Stream: -1,
+				What: fmt.Sprintf("another file holds node %d, too: this one is left out", f.Node)})
 		default:
-			r.files = append(r.files, f)
+			n := r.nodes[f.Node]
+			r.files = append(r.files, n)
 			workers := 0
-			if info := r.run.Node(f.node); info != nil {
+			if info := r.run.Node(f.Node); info != nil {
 				workers = info.Workers
 			}
-			f.findUnfinished(workers)
-			r.problems = append(r.problems, f.found...)
+			n.findUnfinished(workers)
+			r.problems = append(r.problems, f.Found...)
 		}
 	}
 	if len(r.ends) == 0 {
@@ -227,16 +191,18 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 		return nil, errors.Join(all...)
 	}
-	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.node - b.node })
+	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.Node - b.Node })
 	if folder && part == parts-1 {
 		r.findMissing(errs)
-		r.problems = append(r.problems, r.run.unwritten()...)
+		for _, n := range r.run.nodes() {
+			r.problems = append(r.problems, tracefile.NotWritten(n.Node, n.Unwritten, n.Error)...)
+		}
 		if impossible > 0 {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: runFile, Node: -1, Stream: -1,
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: tracefile.RunFile, Node: -1, Stream: -1,
 				What: fmt.Sprintf("it lists %d workers more than the files can have; these are left out", impossible)})
 		}
 		if r.run != nil && r.run.Ended == "" && !r.run.NoEnd {
-			r.problems = append(r.problems, Problem{Kind: Unfinished, File: runFile, Node: -1, Stream: -1,
+			r.problems = append(r.problems, Problem{Kind: Unfinished, File: tracefile.RunFile, Node: -1, Stream: -1,
 				What: "it does not say how the run ended: the run was killed, or is still going on"})
 		}
 	}
@@ -248,33 +214,33 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 }
 
 // oneRun leaves out what belongs to another run than the rest.
-func (r *Reader) oneRun(files []*nodeFile, errs []*Problem) {
-	of := findRun(r.run, files)
+func (r *Reader) oneRun(files []*tracefile.File, errs []*Problem) {
+	of := tracefile.FindRun(r.run.id(), files)
 	for i, f := range files {
 		if f == nil {
 			continue
 		}
-		if why := of.foreign(f.run); why != "" {
-			files[i], errs[i] = nil, &Problem{Kind: Foreign, File: f.name, What: why, Node: f.node, Stream: -1}
+		if why := of.Foreign(f.Run); why != "" {
+			files[i], errs[i] = nil, &Problem{Kind: Foreign, File: f.Name, What: why, Node: f.Node, Stream: -1}
 		}
 	}
-	if why := of.foreign(r.run.mark()); why != "" {
+	if why := of.ForeignID(r.run.id()); why != "" {
 		r.run = nil
 		if r.part == 0 {
-			r.problems = append(r.problems, Problem{Kind: Foreign, File: runFile, What: why, Node: -1, Stream: -1})
+			r.problems = append(r.problems, Problem{Kind: Foreign, File: tracefile.RunFile, What: why, Node: -1, Stream: -1})
 		}
 	}
 }
 
 // share finds out which part has which nodes: neighbours, so that the part with most has
 // as few bytes as possible.
-func (r *Reader) share(files []*nodeFile) {
+func (r *Reader) share(files []*tracefile.File) {
 	r.nodes = map[int]*nodeFile{}
 	total := int64(0)
 	for _, f := range files {
-		if f != nil && r.nodes[f.node] == nil {
-			r.nodes[f.node] = f
-			total += f.size
+		if f != nil && r.nodes[f.Node] == nil {
+			r.nodes[f.Node] = &nodeFile{File: f}
+			total += f.Size
 		}
 	}
 	nodes := r.AllNodes()
@@ -283,7 +249,7 @@ func (r *Reader) share(files []*nodeFile) {
 		r.ends = r.ends[:0]
 		sum := int64(0)
 		for i, n := range nodes {
-			size := r.nodes[n].size
+			size := r.nodes[n].Size
 			if sum += size; sum > most && i > 0 {
 				r.ends = append(r.ends, nodes[i])
 				sum = size
@@ -339,10 +305,10 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 	}
 	missing := 0
 	for n := range last + 1 {
-		if r.nodes[n] != nil || told[FileName(n)] {
+		if r.nodes[n] != nil || told[tracefile.FileName(n)] {
 			continue
 		}
-		if missing++; missing > maxProblems {
+		if missing++; missing > tracefile.MaxProblems {
 			continue
 		}
 		what := fmt.Sprintf("the file of node %d is missing", n)
@@ -352,43 +318,23 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 		if !listed[n] {
 			what += fmt.Sprintf(" (there is one of node %d)", greatest)
 		}
-		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(n), What: what, Node: n, Stream: -1})
+		r.problems = append(r.problems, Problem{Kind: Missing, File: tracefile.FileName(n), What: what, Node: n, Stream: -1})
 	}
-	if missing > maxProblems {
-		r.problems = append(r.problems, Problem{Kind: Missing, File: FileName(last),
+	if missing > tracefile.MaxProblems {
+		r.problems = append(r.problems, Problem{Kind: Missing, File: tracefile.FileName(last),
 			What: fmt.Sprintf("%d files are missing in all", missing), Node: -1, Stream: -1})
 	}
-}
-
-// unwritten is what the writers could not write.
-func (info *RunInfo) unwritten() []Problem {
-	if info == nil {
-		return nil
-	}
-	var list []Problem
-	for _, n := range info.Nodes {
-		if n.Unwritten == 0 && n.Error == "" || n.Node < 0 || n.Node > MaxNode {
-			continue
-		}
-		what := n.Error
-		if what == "" {
-			what = "not everything could be written"
-		}
-		list = append(list, Problem{Kind: Unwritten, File: FileName(n.Node), What: what, Node: n.Node,
-			Stream: -1, Events: n.Unwritten})
-	}
-	return list
 }
 
 // Close closes the files.
 func (r *Reader) Close() error {
 	var err error
 	for _, f := range r.files {
-		if c, ok := f.file.(io.Closer); ok {
+		if c, ok := f.Bytes.(io.Closer); ok {
 			err = errors.Join(err, c.Close())
 			kept.Add(-1)
 		}
-		f.file = nil
+		f.Bytes = nil
 	}
 	return err
 }
@@ -400,7 +346,7 @@ func (r *Reader) Run() *RunInfo { return r.run }
 func (r *Reader) Nodes() []int {
 	var nodes []int
 	for _, f := range r.files {
-		nodes = append(nodes, f.node)
+		nodes = append(nodes, f.Node)
 	}
 	return nodes
 }
@@ -423,7 +369,7 @@ func (r *Reader) nodeFile(node int) *nodeFile {
 // Closed reports whether a node's file was finished by its writer.
 func (r *Reader) Closed(node int) bool {
 	f := r.nodeFile(node)
-	return f != nil && f.closed
+	return f != nil && f.Closed
 }
 
 // Streams returns the streams that have events, by node and stream.
@@ -457,20 +403,21 @@ func (r *Reader) Missing() []Problem {
 }
 
 // read reads a block into b. A damaged one is noted as a problem, once.
-func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
-	file := f.file
+func (r *Reader) read(f *nodeFile, blk *tracefile.Block, b *Batch) error {
+	file := f.Bytes
 	if file == nil {
-		opened, err := files.Open(f.path)
+		opened, err := files.Open(f.Path)
 		if err != nil {
-			return r.bad(f, blk, plain(err))
+			return r.bad(f, blk, tracefile.Plain(err))
 		}
 		defer opened.Close()
 		file = opened
 	}
-	r.bytesRead.Add(blk.size())
+	r.bytesRead.Add(blk.Size())
 	var err error
-	if b.file, err = readPayload(file, b.file, blk.at, &blk.header); err == nil {
-		err = b.take(f.node, blk, b.file, &f.defs)
+	if b.file, err = tracefile.ReadPayload(file, b.file, blk.At, &blk.Header); err == nil {
+		b.Node, b.Offset = f.Node, blk.At
+		err = b.take(&blk.Header, b.file, &f.defs)
 	}
 	if err != nil {
 		return r.bad(f, blk, err)
@@ -478,23 +425,8 @@ func (r *Reader) read(f *nodeFile, blk *block, b *Batch) error {
 	return nil
 }
 
-// take fills the batch from the payload of a block.
-func (b *Batch) take(node int, blk *block, payload []byte, defs *Defs) (err error) {
-	if b.raw, err = unpack(b.raw, &blk.header, payload); err != nil {
-		return err
-	}
-	b.Node, b.Stream, b.Offset = node, int(blk.Stream), blk.at
-	return b.decode(b.raw, &blk.header, defs)
-}
-
-// badBlock is the problem of a data block that cannot be read.
-func (f *nodeFile) badBlock(blk *block, err error) Problem {
-	return Problem{Kind: Damaged, File: f.name, Offset: blk.at, What: "block " + err.Error(), Node: f.node,
-		Stream: int(blk.Stream), Timed: true, From: blk.First, To: blk.Last, Events: uint64(blk.Count)}
-}
-
-func (r *Reader) bad(f *nodeFile, blk *block, err error) error {
-	p := f.badBlock(blk, err)
+func (r *Reader) bad(f *nodeFile, blk *tracefile.Block, err error) error {
+	p := f.BadBlock(blk, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.damaged[blk] {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Values of RunInfo.Ended. A run that is still going on, or was killed, has "".
@@ -101,8 +102,6 @@ type NodeInfo struct {
 	Error     string `json:"error,omitempty"`
 }
 
-const runFile = "run.json"
-
 // WriteRunInfo writes dir/run.json, replacing it at once: whoever reads it meanwhile sees the old or the new
 // one. dir is created if need be. Where the disk is too full for a second file the first is written over:
 // what went wrong must be told.
@@ -115,7 +114,7 @@ func WriteRunInfo(dir string, info *RunInfo) error {
 
 // RewriteRunInfo is WriteRunInfo for a run under way: where its folder is gone, it makes no other one.
 func RewriteRunInfo(dir string, info *RunInfo) error {
-	path := filepath.Join(dir, runFile)
+	path := filepath.Join(dir, tracefile.RunFile)
 	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -152,7 +151,7 @@ const maxRunInfo = 64 << 20
 
 // ReadRunInfo reads dir/run.json. Where there is none the error is fs.ErrNotExist.
 func ReadRunInfo(dir string) (*RunInfo, error) {
-	path := filepath.Join(dir, runFile)
+	path := filepath.Join(dir, tracefile.RunFile)
 	text, err := files.Read(path, maxRunInfo)
 	if err != nil {
 		return nil, err
@@ -179,3 +178,22 @@ func (info *RunInfo) Node(node int) *NodeInfo {
 	}
 	return nil
 }
+
+// id is the run's id, "" where it is not known.
+func (info *RunInfo) id() string {
+	if info == nil {
+		return ""
+	}
+	return info.ID
+}
+
+// nodes are what it says of the nodes.
+func (info *RunInfo) nodes() []NodeInfo {
+	if info == nil {
+		return nil
+	}
+	return info.Nodes
+}
+
+// NewRunID returns a random id for a run: 32 hex digits.
+func NewRunID() string { return tracefile.NewRunID() }

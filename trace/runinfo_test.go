@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 func TestRunInfo(t *testing.T) {
@@ -58,9 +60,9 @@ func TestOpenWithoutRunInfo(t *testing.T) {
 	if r := open(t, dir); r.Run() != nil || len(r.Problems()) != 0 || r.Events() != 1 {
 		t.Error(r.Run(), r.Problems())
 	}
-	os.WriteFile(filepath.Join(dir, runFile), []byte("{oh"), 0o666)
+	os.WriteFile(filepath.Join(dir, tracefile.RunFile), []byte("{oh"), 0o666)
 	r := open(t, dir)
-	if p := r.Problems(); len(p) != 1 || p[0].File != runFile || r.Events() != 1 {
+	if p := r.Problems(); len(p) != 1 || p[0].File != tracefile.RunFile || r.Events() != 1 {
 		t.Error(p)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // The parts of a trace have each node once, neighbours together, know all of them, and tell together what is
@@ -35,7 +37,7 @@ func TestOpenShare(t *testing.T) {
 			if err := w.Close(); err != nil {
 				rt.Fatal(err)
 			}
-			path := filepath.Join(dir, FileName(n))
+			path := filepath.Join(dir, tracefile.FileName(n))
 			b, err := os.ReadFile(path)
 			if err != nil {
 				rt.Fatal(err)
@@ -111,9 +113,9 @@ func TestShareBalance(t *testing.T) {
 		{[]int64{1, 2, 3, 4, 5}, 3, "[0 0 0 1 2]"},
 	} {
 		r := &Reader{parts: c.parts}
-		var files []*nodeFile
+		var files []*tracefile.File
 		for n, size := range c.sizes {
-			files = append(files, &nodeFile{node: n, size: size})
+			files = append(files, &tracefile.File{Node: n, Size: size})
 		}
 		r.share(files)
 		var got []int

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Stats says what takes how much room in a trace. All bytes are as they are in the files. Columns of a block
@@ -59,10 +61,10 @@ type ColumnStats struct {
 func (r *Reader) Stats(workers int) *Stats {
 	st := &Stats{Span: r.Span(), Streams: r.Streams(), Kinds: []KindStats{}}
 	for _, f := range r.files {
-		st.Bytes += f.size
-		st.DefBlocks += len(f.defsAt)
-		for i := range f.defsAt {
-			st.DefBytes += f.defsAt[i].size()
+		st.Bytes += f.Size
+		st.DefBlocks += len(f.DefsAt)
+		for i := range f.DefsAt {
+			st.DefBytes += f.DefsAt[i].Size()
 		}
 		d := &st.Definitions
 		f.defs.EachName(func(Name, string) { d.Strings++ })
@@ -72,7 +74,7 @@ func (r *Reader) Stats(workers int) *Stats {
 		d.Kinds += len(f.defs.kinds)
 	}
 	sum := &summing{st: st, kinds: map[string]*KindStats{}, columns: map[[2]string]*ColumnStats{}}
-	_ = r.eachBlock(workers, Always, func(_ int, f *nodeFile, blk *block) error {
+	_ = r.eachBlock(workers, Always, func(_ int, f *nodeFile, blk *tracefile.Block) error {
 		var sizes []columnSize
 		if b := (Batch{sizes: &sizes}); r.read(f, blk, &b) == nil {
 			sum.add(&f.defs, blk, &b)
@@ -95,15 +97,15 @@ type summing struct {
 	columns map[[2]string]*ColumnStats // by kind, "" for none, and name
 }
 
-func (s *summing) add(d *Defs, blk *block, b *Batch) {
+func (s *summing) add(d *Defs, blk *tracefile.Block, b *Batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.st
 	st.Blocks++
 	st.Events += uint64(b.N)
-	st.BlockBytes += blk.size()
+	st.BlockBytes += blk.Size()
 	st.RawBytes += int64(blk.Raw)
-	s.column(nil, columnSize{0, columnHeaders, blockHeader}, 1)
+	s.column(nil, columnSize{0, columnHeaders, tracefile.BlockHeaderSize}, 1)
 	perByte := float64(blk.Packed) / float64(max(blk.Raw, 1))
 	for _, c := range *b.sizes {
 		s.column(d, c, perByte)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	. "github.com/whyslow/whyslow/trace"
 )
 
@@ -35,7 +36,7 @@ func TestStats(t *testing.T) {
 	}
 	r := mustOpen(t, dir)
 	st := r.Stats(2)
-	info, err := os.Stat(filepath.Join(dir, FileName(0)))
+	info, err := os.Stat(filepath.Join(dir, tracefile.FileName(0)))
 	if err != nil {
 		t.Fatal(err)
 	}

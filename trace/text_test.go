@@ -196,3 +196,41 @@ func TestTwinOfRandomTraces(t *testing.T) {
 		}
 	})
 }
+
+// The text twin keeps the run of each file.
+func TestTwinKeepsRun(t *testing.T) {
+	const markA, markB = "aaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbbbbbb"
+	from := t.TempDir()
+	for node, run := range []string{markA, ""} {
+		w, err := Create(from, node, Options{Run: run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Stream(0).Emit(5, KindReadyQueue, uint64(node))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := dump(t, from)
+	if !strings.Contains(text, "#node 0 run="+markA+"\n") || !strings.Contains(text, "\n#node 1\n") {
+		t.Fatal(text)
+	}
+	dir := t.TempDir()
+	if err := Parse(strings.NewReader(text), dir); err != nil {
+		t.Fatal(err)
+	}
+	if again := dump(t, dir); again != text {
+		t.Error(again)
+	}
+	for text, want := range map[string]string{
+		"#node 0 run=12":                                  "1:13: run=12: expected the id of the run",
+		"#node 0 run=":                                    "1:13: run=: expected the id of the run",
+		"#node 0\n#node 0 run=" + markA:                   "2:13: node 0 has begun without this run",
+		"#node 0 run=" + markA + " x":                     `1:38: unexpected "x"`,
+		"#node 0 run=" + markA + "\n#node 0 run=" + markB: "2:13: node 0 has begun without this run",
+	} {
+		if err := Parse(strings.NewReader(text), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package trace
 
+import "github.com/whyslow/whyslow/internal/tracefile"
+
 // maxWorkers is how many workers a node has at most, and how many may be listed that have left nothing.
 const maxWorkers = 1 << 12
 
@@ -13,7 +15,7 @@ func (r *Reader) boundWorkers() (left int) {
 	blocks := map[int]int{}
 	spare := maxWorkers
 	for n, f := range r.nodes {
-		blocks[n] = int(min(f.size/blockHeader, maxWorkers))
+		blocks[n] = int(min(f.Size/tracefile.BlockHeaderSize, maxWorkers))
 		spare += blocks[n]
 	}
 	for i := range r.run.Nodes {

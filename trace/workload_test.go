@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // A made-up run of a tiled Cholesky factorisation with the events that the engine
@@ -151,7 +153,7 @@ func cholesky(t testing.TB, dir string, n, nodes, workers int, opt Options) work
 		}
 	}
 	for i := range nodes {
-		st, err := os.Stat(filepath.Join(dir, FileName(i)))
+		st, err := os.Stat(filepath.Join(dir, tracefile.FileName(i)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,10 +177,10 @@ func TestBytesPerEvent(t *testing.T) {
 	}
 	var d, blocks int64
 	for _, f := range r.files {
-		for _, b := range f.defsAt {
-			d += int64(b.Packed) + blockHeader
+		for _, b := range f.DefsAt {
+			d += int64(b.Packed) + tracefile.BlockHeaderSize
 		}
-		blocks += int64(len(f.blocks))
+		blocks += int64(len(f.Blocks))
 	}
 	t.Logf("definitions %.2f bytes an event, %d blocks of %.0f events", float64(d)/float64(wl.events), blocks,
 		float64(wl.events)/float64(blocks))
@@ -215,7 +217,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		for _, buf := range buffers {
-			if _, err := w.file.data(w, 0, buf); err != nil {
+			if _, err := w.writeEvents(0, buf); err != nil {
 				b.Fatal(err)
 			}
 		}

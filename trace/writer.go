@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // FullPolicy says what an emitter does when all buffers are full.
@@ -78,7 +80,9 @@ type Writer struct {
 
 	defs definer
 
-	file *blockFile // used by the writer goroutine, or under ioMu
+	file *tracefile.BlockFile // used by the writer goroutine, or under ioMu, like what follows
+	pack packer
+	raw  []byte
 	ioMu sync.Mutex
 }
 
@@ -89,19 +93,16 @@ type full struct {
 	from, n int
 }
 
-// FileName returns the name of a node's file within a trace: "00012.wst".
-func FileName(node int) string { return fmt.Sprintf("%05d.wst", node) }
-
 // Create starts the file of a node in the folder dir, which is created if need be.
 // An existing file is replaced.
 func Create(dir string, node int, opt Options) (*Writer, error) {
-	if err := checkFile(node, opt.Run); err != nil {
+	if err := tracefile.CheckFile(node, opt.Run); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, FileName(node))
+	path := filepath.Join(dir, tracefile.FileName(node))
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
@@ -120,24 +121,7 @@ func Create(dir string, node int, opt Options) (*Writer, error) {
 	return w, nil
 }
 
-// checkFile finds what is wrong with what the header of a file is to tell.
-func checkFile(node int, run string) error {
-	if node < 0 || node > MaxNode {
-		return fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
-	}
-	_, err := markOf(run)
-	return err
-}
-
-// output is what a Writer needs of a file.
-type output interface {
-	Write([]byte) (int, error)
-	Truncate(size int64) error
-	Seek(offset int64, whence int) (int64, error)
-	Close() error
-}
-
-func newWriter(out output, node int, opt Options) (*Writer, error) {
+func newWriter(out tracefile.Output, node int, opt Options) (*Writer, error) {
 	opt.BufferBytes = min(max(cmp.Or(opt.BufferBytes, DefaultBuffer), 1<<10), maxBuffer)
 	if opt.Pool <= 0 {
 		opt.Pool = DefaultPool
@@ -148,11 +132,7 @@ func newWriter(out output, node int, opt Options) (*Writer, error) {
 		w.layouts[kinds[i].Kind].Store(newLayout(&kinds[i]))
 	}
 	w.defs.init()
-	run, err := markOf(opt.Run)
-	if err != nil {
-		return nil, err
-	}
-	file, err := newBlockFile(out, node, run, opt.Level)
+	file, err := tracefile.NewBlockFile(out, node, opt.Run, opt.Level)
 	if err != nil {
 		return nil, err
 	}
@@ -305,8 +285,8 @@ func (w *Writer) write(f full) {
 	w.writeDefs()
 	rest := f.buf[f.from:f.n]
 	var err error
-	if !w.file.failed {
-		rest, err = w.file.data(w, f.stream, rest)
+	if !w.file.Failed {
+		rest, err = w.writeEvents(f.stream, rest)
 	}
 	w.countUnwritten(rest) // before anybody is told
 	if err != nil {
@@ -331,10 +311,30 @@ func (w *Writer) countUnwritten(buf []uint64) {
 	}
 }
 
+// writeEvents writes the events of a buffer and returns what could not be written of it.
+func (w *Writer) writeEvents(stream int, buf []uint64) (rest []uint64, err error) {
+	for len(buf) > 0 {
+		h := tracefile.Header{Kind: tracefile.DataBlock, Stream: uint32(stream)}
+		var n int
+		w.raw, n = w.pack.pack(w.raw[:0], w, buf, &h)
+		if n == 0 {
+			return buf, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those"+
+				" after it are dropped", stream, headerKind(buf[0]))
+		}
+		if err := w.file.Put(&h, w.raw); err != nil {
+			return buf, err
+		}
+		buf = buf[n:]
+	}
+	return nil, nil
+}
+
 func (w *Writer) writeDefs() {
 	for d := w.defs.taken(); d != nil; d = w.defs.taken() {
-		if !w.file.failed {
-			if err := w.file.definitions(d); err != nil {
+		if !w.file.Failed {
+			h := tracefile.Header{Kind: tracefile.DefsBlock, Count: uint32(d.nrows + d.ndfs)}
+			w.raw = w.pack.packDefs(w.raw[:0], d)
+			if err := w.file.Put(&h, w.raw); err != nil {
 				w.fail(err)
 			}
 		}
@@ -384,7 +384,7 @@ func (w *Writer) sortedStreams() []*Stream {
 // finish ends the file; the caller holds ioMu.
 func (w *Writer) finish() {
 	w.writeDefs()
-	if err := w.file.close(); err != nil {
+	if err := w.file.Close(); err != nil {
 		w.fail(err)
 	}
 	if !w.place.kept() {

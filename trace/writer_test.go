@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Many workers append and define at once while the writer writes. Run with -race.
@@ -79,10 +81,10 @@ func TestDefinitionsComeFirst(t *testing.T) {
 	f := open(t, dir).files[0]
 	defined := uint64(0)
 	next := 0
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		for ; next < len(f.defsAt) && f.defsAt[next].at < b.at; next++ {
-			defined += uint64(f.defsAt[next].Count)
+	for i := range f.Blocks {
+		b := &f.Blocks[i]
+		for ; next < len(f.DefsAt) && f.DefsAt[next].At < b.At; next++ {
+			defined += uint64(f.DefsAt[next].Count)
 		}
 		if int(b.Defs) != next {
 			t.Errorf("block %d needs %d definition blocks, %d come before", i, b.Defs, next)
@@ -124,7 +126,7 @@ func (g *gate) Seek(off int64, whence int) (int64, error) { return g.file.Seek(o
 func (g *gate) Close() error                              { return g.file.Close() }
 
 func newGate(t testing.TB, dir string, room int) *gate {
-	f, err := os.Create(filepath.Join(dir, FileName(0)))
+	f, err := os.Create(filepath.Join(dir, tracefile.FileName(0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +428,7 @@ func TestManyDefinitions(t *testing.T) {
 	if s := d.Name(n); s != fmt.Sprintf("a string that is not so short %d", n-1) || d.DFCount() != n {
 		t.Errorf("%q, %d DFs", s, d.DFCount())
 	}
-	for _, b := range r.files[0].defsAt {
+	for _, b := range r.files[0].DefsAt {
 		if b.Raw > 4<<20 {
 			t.Errorf("a definition block of %d bytes", b.Raw)
 		}

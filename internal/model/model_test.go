@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -157,7 +158,7 @@ func TestDamage(t *testing.T) {
 	if err := trace.Parse(strings.NewReader(story), dir); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, trace.FileName(0))
+	file := filepath.Join(dir, tracefile.FileName(0))
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -287,7 +288,7 @@ func TestRunsThatDidNotEnd(t *testing.T) {
 		t.Errorf("dropped: %+v", rep)
 	}
 	gone := write(t, story)
-	if err := os.Remove(filepath.Join(gone, trace.FileName(0))); err != nil {
+	if err := os.Remove(filepath.Join(gone, tracefile.FileName(0))); err != nil {
 		t.Fatal(err)
 	}
 	rep = check(t, gone)

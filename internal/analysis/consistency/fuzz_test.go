@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -29,7 +30,7 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 		// A damaged file is checked as far as it can be read.
-		path := filepath.Join(dir, trace.FileName(0))
+		path := filepath.Join(dir, tracefile.FileName(0))
 		data, err := os.ReadFile(path)
 		if err != nil || len(data) < 200 {
 			return

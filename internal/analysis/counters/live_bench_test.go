@@ -8,22 +8,24 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // arrivals are the blocks of the trace named by WHYSLOW_TRACE, mixed: those of each stream in order, the
 // streams at random.
-func arrivals(b *testing.B) (f *trace.Follower, blocks []trace.RawBlock, events int) {
+func arrivals(b *testing.B) (f *follow.Follower, blocks []tracefile.RawBlock, events int) {
 	path := os.Getenv("WHYSLOW_TRACE")
 	if path == "" {
 		b.Skip("WHYSLOW_TRACE names no trace")
 	}
-	f = trace.NewFollower(path)
+	f = follow.New(path)
 	b.Cleanup(func() { f.Close() })
 	type stream struct{ node, id int }
-	byStream := map[stream][]trace.RawBlock{}
+	byStream := map[stream][]tracefile.RawBlock{}
 	var open []stream
-	_, err := f.Poll(context.Background(), func(r *trace.RawBlock) error {
+	_, err := f.Poll(context.Background(), func(r *tracefile.RawBlock) error {
 		if r.Defs {
 			return nil
 		}
@@ -69,7 +71,7 @@ func benchmarkIngest(b *testing.B, add bool) {
 		live := counters.NewLive(counters.LiveOptions{MaxBytes: 1 << 30})
 		live.Info(f.Info())
 		for i := range blocks {
-			if err := blocks[i].Read(&batch); err != nil {
+			if err := f.Read(&blocks[i], &batch); err != nil {
 				b.Fatal(err)
 			}
 			if add {

@@ -8,16 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // followed gives all blocks of a trace to a Live, those of each stream in order and the streams in turn.
 func followed(t testing.TB, dir string, opt counters.LiveOptions) *counters.Live {
 	t.Helper()
-	f := trace.NewFollower(dir)
+	f := follow.New(dir)
 	defer f.Close()
-	byStream := map[[2]int][]trace.RawBlock{}
-	_, err := f.Poll(context.Background(), func(r *trace.RawBlock) error {
+	byStream := map[[2]int][]tracefile.RawBlock{}
+	_, err := f.Poll(context.Background(), func(r *tracefile.RawBlock) error {
 		if !r.Defs {
 			c := *r
 			c.Bytes = append([]byte(nil), r.Bytes...)
@@ -34,7 +36,7 @@ func followed(t testing.TB, dir string, opt counters.LiveOptions) *counters.Live
 	for len(byStream) > 0 {
 		for k, list := range byStream { // in no order
 			var b trace.Batch
-			if err := list[0].Read(&b); err != nil {
+			if err := f.Read(&list[0], &b); err != nil {
 				t.Fatal(err)
 			}
 			live.Add(f.Defs(b.Node), &b)

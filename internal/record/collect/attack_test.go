@@ -19,6 +19,8 @@ import (
 
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -238,7 +240,7 @@ func TestRestingRun(t *testing.T) {
 func renumbered(b []byte, number uint32) []byte {
 	b = append([]byte(nil), b...)
 	binary.LittleEndian.PutUint32(b[40:], number)
-	head := trace.BlockHeaderSize - 4
+	head := tracefile.BlockHeaderSize - 4
 	binary.LittleEndian.PutUint32(b[head:], crc32.Checksum(b[:head], crc32.MakeTable(crc32.Castagnoli)))
 	return b
 }
@@ -285,8 +287,8 @@ func TestDamagedSource(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	writeTrace(t, src, []int{0}, 20_000)
 	var events, definitions []int64 // where blocks are
-	in := trace.NewFollower(src)
-	if _, err := in.Poll(t.Context(), func(b *trace.RawBlock) error {
+	in := follow.New(src)
+	if _, err := in.Poll(t.Context(), func(b *tracefile.RawBlock) error {
 		if b.Defs {
 			definitions = append(definitions, b.Offset)
 		} else {
@@ -296,16 +298,16 @@ func TestDamagedSource(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(src, trace.FileName(0))
+	file := filepath.Join(src, tracefile.FileName(0))
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, at := range map[string]int64{
-		"events":           events[len(events)/2] + trace.BlockHeaderSize,
-		"last events":      events[len(events)-1] + trace.BlockHeaderSize,
-		"definitions":      definitions[len(definitions)/2] + trace.BlockHeaderSize,
-		"last definitions": definitions[len(definitions)-1] + trace.BlockHeaderSize,
+		"events":           events[len(events)/2] + tracefile.BlockHeaderSize,
+		"last events":      events[len(events)-1] + tracefile.BlockHeaderSize,
+		"definitions":      definitions[len(definitions)/2] + tracefile.BlockHeaderSize,
+		"last definitions": definitions[len(definitions)-1] + tracefile.BlockHeaderSize,
 	} {
 		b := bytes.Clone(whole)
 		b[at] ^= 1
@@ -426,10 +428,10 @@ func TestCollectorForgets(t *testing.T) {
 			}
 			switch f.Type {
 			case stream.TypeOpen:
-				say(stream.AppendHave(nil, 0, trace.Have{}))
+				say(stream.AppendHave(nil, 0, tracefile.Have{}))
 			case stream.TypeBlock:
 				n++
-				say(stream.AppendHave(stream.AppendNumber(nil, stream.TypeAck, n), 0, trace.Have{}))
+				say(stream.AppendHave(stream.AppendNumber(nil, stream.TypeAck, n), 0, tracefile.Have{}))
 			case stream.TypeInfo:
 				n++
 			}

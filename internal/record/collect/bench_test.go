@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkSend(b *testing.B) {
 	if err := w.Close(); err != nil {
 		b.Fatal(err)
 	}
-	st, err := os.Stat(filepath.Join(src, trace.FileName(0)))
+	st, err := os.Stat(filepath.Join(src, tracefile.FileName(0)))
 	if err != nil {
 		b.Fatal(err)
 	}

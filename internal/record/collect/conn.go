@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -315,7 +316,7 @@ func with[T any](parse func([]byte) (T, error), f stream.Frame, do func(T) error
 
 // open deals with a sender that wants to send a node.
 func (k *conn) open(node int) (err error) {
-	var have trace.Have
+	var have tracefile.Have
 	if err := k.during(k.c.cfg.Limits.Idle/4, func() (err error) {
 		have, err = k.run.open(k, node)
 		return err
@@ -374,7 +375,7 @@ func (k *conn) block(node int, block []byte) error {
 	if f == nil {
 		return notOpened(node)
 	}
-	head, size, err := trace.ParseBlockHeader(block)
+	head, size, err := tracefile.ParseBlockHeader(block)
 	if err == nil && size != len(block) {
 		err = fmt.Errorf("%d bytes, %d expected", len(block), size)
 	}

@@ -6,7 +6,7 @@
 // Many programs on many machines send at once, some for days, over networks that break; some who connect mean
 // no good. What has arrived must stay, and nobody may disturb anybody else.
 //
-//	              ┌ conn ─ hello ─► run ─ open ─► node ─ block ─► trace.Appender ─► TRACE/00000.wst
+//	              ┌ conn ─ hello ─► run ─ open ─► node ─ block ───────► Appender ─► TRACE/00000.wst
 //	GET /stream ──┤                  │                                              TRACE/run.json
 //	              └ conn ...         └ senders ─ info, end ─► merge ──────────────► TRACE/collect.json
 //

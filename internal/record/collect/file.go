@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // file is a node's file. It is open only while a connection appends to it.
@@ -23,15 +23,15 @@ type file struct {
 	free  func()  // gives back its memory; nil: it counts with its run
 
 	mu    sync.Mutex
-	gaps  uint64          // blocks that are missing between those that came
-	size  int64           // bytes that count for the run
-	owner *conn           // who may append; nil: nobody
-	out   *trace.Appender // nil: closed
-	have  *trace.Have     // what it holds, while it is closed; nil: not known
+	gaps  uint64              // blocks that are missing between those that came
+	size  int64               // bytes that count for the run
+	owner *conn               // who may append; nil: nobody
+	out   *tracefile.Appender // nil: closed
+	have  *tracefile.Have     // what it holds, while it is closed; nil: not known
 }
 
 // open makes k the owner and returns what there is. Who was the owner before is told and cut off.
-func (f *file) open(k *conn, node int) (have trace.Have, err error) {
+func (f *file) open(k *conn, node int) (have tracefile.Have, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.out == nil && f.have == nil {
@@ -42,7 +42,7 @@ func (f *file) open(k *conn, node int) (have trace.Have, err error) {
 	if f.out != nil {
 		have = f.out.Have()
 	} else {
-		have = trace.Have{Defs: f.have.Defs, Streams: maps.Clone(f.have.Streams)}
+		have = tracefile.Have{Defs: f.have.Defs, Streams: maps.Clone(f.have.Streams)}
 	}
 	if f.owner != nil && f.owner != k {
 		f.owner.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
@@ -54,12 +54,12 @@ func (f *file) open(k *conn, node int) (have trace.Have, err error) {
 
 // look finds out what there is from before this collector was started.
 func (f *file) look(k *conn, node int) (err error) {
-	if _, err := os.Stat(filepath.Join(k.run.dir, trace.FileName(node))); err != nil {
-		f.have = &trace.Have{} // it is made with its first block
+	if _, err := os.Stat(filepath.Join(k.run.dir, tracefile.FileName(node))); err != nil {
+		f.have = &tracefile.Have{} // it is made with its first block
 		f.finished.Store(false)
 		return nil
 	}
-	if f.out, err = trace.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
+	if f.out, err = tracefile.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
 		return err
 	}
 	if f.finished.Load() {
@@ -75,7 +75,7 @@ var errGap = errors.New("blocks before it are missing")
 
 // append appends a block, unless it is there already, and reports by how many bytes the file grew. lost is
 // how many blocks of the node its sender has said to be lost.
-func (f *file) append(k *conn, node int, lost uint64, head *trace.RawBlock, block []byte) (grown int64,
+func (f *file) append(k *conn, node int, lost uint64, head *tracefile.RawBlock, block []byte) (grown int64,
 	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,7 @@ func (f *file) append(k *conn, node int, lost uint64, head *trace.RawBlock, bloc
 	}
 	if err := f.out.Append(block); err != nil {
 		f.close()
-		if errors.Is(err, trace.ErrReplaced) {
+		if errors.Is(err, tracefile.ErrReplaced) {
 			f.have = nil // its sender asks again what there is, and sends all that is missing
 		}
 		return 0, err
@@ -119,14 +119,14 @@ func (f *file) begin(k *conn, node int) (err error) {
 		return nil
 	}
 	had := f.have
-	if f.out, err = trace.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
+	if f.out, err = tracefile.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
 		return err
 	}
 	f.finished.Store(false)
 	f.have = nil
 	if has := f.out.Have(); had != nil && (has.Defs != had.Defs || !maps.Equal(has.Streams, had.Streams)) {
 		f.close()
-		return trace.ErrReplaced
+		return tracefile.ErrReplaced
 	}
 	return nil
 }

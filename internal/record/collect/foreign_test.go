@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // eventBlock is a block of events of the trace that someBlocks makes.
 func eventBlock(t testing.TB, events int) []byte {
 	t.Helper()
 	for _, b := range someBlocks(t, events) {
-		if head, _, err := trace.ParseBlockHeader(b); err != nil {
+		if head, _, err := tracefile.ParseBlockHeader(b); err != nil {
 			t.Fatal(err)
 		} else if !head.Defs {
 			return b

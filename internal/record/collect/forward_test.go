@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -61,7 +62,7 @@ func TestTree(t *testing.T) {
 	whole := filepath.Join(tmp, "whole")
 	writeInfo(t, whole, info)
 	for i, src := range commonParts {
-		name := trace.FileName(2*i + 1)
+		name := tracefile.FileName(2*i + 1)
 		if err := os.Link(filepath.Join(src, name), filepath.Join(whole, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +157,8 @@ func TestForeignFileIsNotSent(t *testing.T) {
 	src, other := filepath.Join(t.TempDir(), "a.trace"), filepath.Join(t.TempDir(), "b.trace")
 	own := writeTrace(t, src, []int{0, 1}, 100)
 	writeTrace(t, other, []int{1}, 100)
-	if err := os.Rename(filepath.Join(other, trace.FileName(1)), filepath.Join(src, trace.FileName(1))); err != nil {
+	name := tracefile.FileName(1)
+	if err := os.Rename(filepath.Join(other, name), filepath.Join(src, name)); err != nil {
 		t.Fatal(err)
 	}
 	var said []string
@@ -164,10 +166,10 @@ func TestForeignFileIsNotSent(t *testing.T) {
 	cfg.Notify = func(line string) { said = append(said, line) }
 	send(t, cfg)
 	dir := byID(s, own.ID).Dir
-	if _, err := os.Stat(filepath.Join(dir, trace.FileName(0))); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, tracefile.FileName(0))); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, trace.FileName(1))); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, tracefile.FileName(1))); err == nil {
 		t.Error("the foreign file was sent")
 	}
 	if len(said) != 1 || !strings.Contains(said[0], "00001.wst: belongs to run ") {

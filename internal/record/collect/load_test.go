@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -154,8 +155,8 @@ func together(t *testing.T, tmp string, run, parts int, kept string) {
 		t.Fatal(err)
 	}
 	for part := range parts {
-		from := filepath.Join(tmp, fmt.Sprint(run, "-", part), trace.FileName(part))
-		if err := os.Link(from, filepath.Join(whole, trace.FileName(part))); err != nil {
+		from := filepath.Join(tmp, fmt.Sprint(run, "-", part), tracefile.FileName(part))
+		if err := os.Link(from, filepath.Join(whole, tracefile.FileName(part))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -244,10 +246,10 @@ func someBlocks(t testing.TB, events int) [][]byte {
 	t.Helper()
 	src := filepath.Join(t.TempDir(), "a.trace")
 	writeTrace(t, src, []int{0}, events)
-	f := trace.NewFollower(src)
+	f := follow.New(src)
 	defer f.Close()
 	var list [][]byte
-	if _, err := f.Poll(context.Background(), func(b *trace.RawBlock) error {
+	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		list = append(list, append([]byte(nil), b.Bytes...))
 		return nil
 	}); err != nil {

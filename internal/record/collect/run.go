@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -404,12 +405,12 @@ func (r *run) file(k *conn, node int) (*file, error) {
 }
 
 // open gives a node to a connection and returns what there is of it.
-func (r *run) open(k *conn, node int) (trace.Have, error) {
+func (r *run) open(k *conn, node int) (tracefile.Have, error) {
 	f := k.files[node]
 	if f == nil {
 		var err error
 		if f, err = r.file(k, node); err != nil {
-			return trace.Have{}, err
+			return tracefile.Have{}, err
 		}
 		k.files[node] = f
 	}

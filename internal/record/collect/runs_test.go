@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -79,7 +80,7 @@ func TestRunThatGoesOn(t *testing.T) {
 		return func() bool { return strings.Count(twin(t, dir), "onReadyQueue") == n }
 	}
 	until(t, "the first file", func() bool {
-		_, err := os.Stat(filepath.Join(dir, trace.FileName(5)))
+		_, err := os.Stat(filepath.Join(dir, tracefile.FileName(5)))
 		return err == nil && sender.Stats().Sent.Events == 1
 	})
 	until(t, "the first event", events(1))
@@ -155,8 +156,8 @@ func TestSeveralSenders(t *testing.T) {
 		mine.Hosts = []string{fmt.Sprint("h", n)}
 		mine.Processes = []trace.ProcessInfo{{PID: 10 + n, Host: fmt.Sprint("h", n)}}
 		writeInfo(t, part(n), &mine)
-		if err := os.Link(filepath.Join(whole, trace.FileName(n)),
-			filepath.Join(part(n), trace.FileName(n))); err != nil {
+		if err := os.Link(filepath.Join(whole, tracefile.FileName(n)),
+			filepath.Join(part(n), tracefile.FileName(n))); err != nil {
 			t.Fatal(err)
 		}
 		sender, _ := start(t, quick(s.addr, part(n)))
@@ -286,7 +287,7 @@ func TestSlowCollector(t *testing.T) {
 				"\r\n\r\n"))
 		_, _ = c.Write(frame(t, stream.TypeWelcome,
 			stream.Welcome{Idle: time.Minute, MaxFrame: stream.DefaultMaxFrame}))
-		_, _ = c.Write(stream.AppendHave(nil, 0, trace.Have{}))
+		_, _ = c.Write(stream.AppendHave(nil, 0, tracefile.Have{}))
 		<-over
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -326,7 +327,7 @@ func TestCollectorLosesItsDisk(t *testing.T) {
 	})
 	dir := s.only(t)
 	s.stop()
-	if err := os.Truncate(filepath.Join(dir, trace.FileName(1)), 30_001); err != nil {
+	if err := os.Truncate(filepath.Join(dir, tracefile.FileName(1)), 30_001); err != nil {
 		t.Fatal(err)
 	}
 	s = serveAt(t, s.addr, cfg)
@@ -349,7 +350,7 @@ func TestQueue(t *testing.T) {
 	q := stream.NewQueue(20_000, info)
 	var all, defs int
 	for _, b := range blocks {
-		head, _, err := trace.ParseBlockHeader(b)
+		head, _, err := tracefile.ParseBlockHeader(b)
 		if err != nil {
 			t.Fatal(err)
 		}

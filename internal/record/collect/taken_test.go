@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -24,7 +25,7 @@ func TestFolderTakenAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := func(block []byte) error {
-		head, _, err := trace.ParseBlockHeader(block)
+		head, _, err := tracefile.ParseBlockHeader(block)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func TestFolderTakenAway(t *testing.T) {
 	if err := errors.Join(put(blocks[0]), os.RemoveAll(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if err := put(blocks[1]); !errors.Is(err, trace.ErrReplaced) {
+	if err := put(blocks[1]); !errors.Is(err, tracefile.ErrReplaced) {
 		t.Error(err)
 	}
 	if have, err := f.open(k, 0); err != nil || have.Defs != 0 || len(have.Streams) != 0 {
@@ -51,7 +52,7 @@ func TestFolderReplaced(t *testing.T) {
 	s := serveAt(t, "", Config{Dir: filepath.Join(tmp, "kept"), Notify: told.add})
 	var writers []*trace.Writer
 	var senders []*stream.Sender
-	part := func(n int) string { return filepath.Join(tmp, trace.FileName(n)) }
+	part := func(n int) string { return filepath.Join(tmp, tracefile.FileName(n)) }
 	for n := range 2 {
 		writeInfo(t, part(n), info)
 		w, err := trace.Create(part(n), n, trace.Options{Run: info.ID, FlushEvery: 5 * time.Millisecond})
@@ -86,7 +87,7 @@ func TestFolderReplaced(t *testing.T) {
 	}
 	dir := s.only(t)
 	for n := range 2 {
-		name := trace.FileName(n)
+		name := tracefile.FileName(n)
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +117,7 @@ func TestFileCutWhileClosed(t *testing.T) {
 	f.mu.Lock()
 	known := f.have != nil
 	f.mu.Unlock()
-	if err := os.Truncate(filepath.Join(s.only(t), trace.FileName(0)), 5_000); err != nil || !known {
+	if err := os.Truncate(filepath.Join(s.only(t), tracefile.FileName(0)), 5_000); err != nil || !known {
 		t.Fatal(known, err)
 	}
 	// A block that follows what the collector believes to have.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -28,7 +29,7 @@ func TestOneOfSeveralProcesses(t *testing.T) {
 		use(t, "df_events_module", map[string]any{"file": "/dev/null"}),
 	}
 	// Another process was here first.
-	if err := os.WriteFile(in(trace.FileName(0)), []byte("node 0"), 0o666); err != nil {
+	if err := os.WriteFile(in(tracefile.FileName(0)), []byte("node 0"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	ses := prof.New()

@@ -81,7 +81,7 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 type TraceWriter struct {
 	Run string // id of the run; "": the files do not tell it
 	// Sink, if set, gets the blocks of all nodes instead of files: see trace.CreateSink. Calls may overlap.
-	Sink func(b *trace.RawBlock) error
+	Sink func(node int, block []byte) error
 
 	dir      string
 	writers  []*trace.Writer
@@ -96,7 +96,9 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 		return err
 	}
 	opt.Run = w.Run
-	create := func(node int) (*trace.Writer, error) { return trace.CreateSink(node, opt, w.Sink) }
+	create := func(node int) (*trace.Writer, error) {
+		return trace.CreateSink(node, opt, func(block []byte) error { return w.Sink(node, block) })
+	}
 	if w.Sink == nil {
 		if w.dir = h.String("dir"); w.dir == "" {
 			return errors.New("dir: no folder for the trace is given")

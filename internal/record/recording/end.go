@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -175,8 +176,8 @@ func (r *Recording) gatherParts() error {
 	if r.local == "" {
 		return nil
 	}
-	file := func(node int) string { return filepath.Join(r.folder, trace.FileName(node)) }
-	err := r.crew.GatherFiles(filepath.Join(r.local, trace.FileName(r.crew.Rank())), file)
+	file := func(node int) string { return filepath.Join(r.folder, tracefile.FileName(node)) }
+	err := r.crew.GatherFiles(filepath.Join(r.local, tracefile.FileName(r.crew.Rank())), file)
 	if failed := procs.Agree(r.crew.Group(), err); failed != nil {
 		if !r.crew.Speaks() {
 			return failed

@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/testkit/grouptest"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -29,7 +30,7 @@ func (r ranked) Group() procs.Group { return r.g }
 func TestPartsThatCannotBeGathered(t *testing.T) {
 	root := t.TempDir()
 	folder := filepath.Join(root, "t.trace")
-	if err := os.MkdirAll(filepath.Join(folder, trace.FileName(1)), 0o777); err != nil { // in the way
+	if err := os.MkdirAll(filepath.Join(folder, tracefile.FileName(1)), 0o777); err != nil { // in the way
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -38,7 +39,7 @@ func TestPartsThatCannotBeGathered(t *testing.T) {
 			local: filepath.Join(root, fmt.Sprint(g.Rank()))}
 		p.info.Nodes = []trace.NodeInfo{{Node: 0, Part: "h:" + filepath.Join(root, "0")},
 			{Node: 1, Part: "h:" + filepath.Join(root, "1")}}
-		file := filepath.Join(p.local, trace.FileName(g.Rank()))
+		file := filepath.Join(p.local, tracefile.FileName(g.Rank()))
 		if err := errors.Join(os.Mkdir(p.local, 0o777), os.WriteFile(file, []byte("blocks"), 0o666)); err != nil {
 			t.Error(err)
 		}

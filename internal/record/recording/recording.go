@@ -176,7 +176,7 @@ func (r *Recording) prepareTrace(u *prof.Use) error {
 	u.Info.New = func() prof.Module { return w }
 	if r.opt.NoTrace {
 		r.queue = stream.NewQueue(0, nil)
-		w.Sink = func(b *trace.RawBlock) error { return r.queue.Put(b.Node, b.Bytes) }
+		w.Sink = r.queue.Put
 		return nil
 	}
 	var err error

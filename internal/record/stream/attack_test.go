@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -83,7 +84,7 @@ func TestWindowOfDropped(t *testing.T) {
 	s := NewSender(Config{Source: NewQueue(0, &trace.RunInfo{ID: someRun}), Window: 100_000})
 	s.connected(&Welcome{Idle: time.Second, MaxFrame: 20})
 	raw := blocks(t)[1]
-	head, _, err := trace.ParseBlockHeader(raw)
+	head, _, err := tracefile.ParseBlockHeader(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestWindowOfDropped(t *testing.T) {
 			break
 		}
 		s.next(nil)
-		if err := s.setHave(0, trace.Have{}); err != nil {
+		if err := s.setHave(0, tracefile.Have{}); err != nil {
 			t.Fatal(err)
 		}
 		s.next(nil)
@@ -130,7 +131,7 @@ func TestLossIsToldFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.connected(&Welcome{Idle: time.Second, MaxFrame: DefaultMaxFrame})
-	check := func(have trace.Have) {
+	check := func(have tracefile.Have) {
 		t.Helper()
 		b := s.next(nil)
 		if err := s.setHave(0, have); err != nil {
@@ -139,7 +140,7 @@ func TestLossIsToldFirst(t *testing.T) {
 		for more := s.next(nil); len(more) > 0; more = s.next(nil) {
 			b = append(b, more...)
 		}
-		seen := map[int]trace.Have{0: have}
+		seen := map[int]tracefile.Have{0: have}
 		var lost, gaps uint64
 		for r := NewFrameReader(strings.NewReader(string(b)), DefaultMaxFrame); ; {
 			f, err := r.Next()
@@ -155,7 +156,7 @@ func TestLossIsToldFirst(t *testing.T) {
 				lost = l.Blocks
 			case TypeBlock:
 				_, raw, _ := ParseBlock(f.Body)
-				head, _, err := trace.ParseBlockHeader(raw)
+				head, _, err := tracefile.ParseBlockHeader(raw)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -171,10 +172,10 @@ func TestLossIsToldFirst(t *testing.T) {
 			t.Error("nothing is missing")
 		}
 	}
-	check(trace.Have{})
+	check(tracefile.Have{})
 	if err := s.setAck(s.counted / 2); err != nil {
 		t.Fatal(err)
 	}
 	s.connected(&Welcome{Idle: time.Second, MaxFrame: DefaultMaxFrame})
-	check(trace.Have{})
+	check(tracefile.Have{})
 }

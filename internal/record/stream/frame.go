@@ -9,7 +9,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // Protocol is the name and version of the protocol in the Upgrade header.
@@ -56,7 +56,7 @@ func (t Type) String() string {
 const frameHeader = 5
 
 // DefaultMaxFrame is the longest frame in bytes: the longest block of the format, and its node.
-const DefaultMaxFrame = trace.MaxBlockSize + 4<<10
+const DefaultMaxFrame = tracefile.MaxBlockSize + 4<<10
 
 // MinMaxFrame is the least that a collector may allow: every frame but block, hello and info fits in it.
 const MinMaxFrame = 4 << 10
@@ -178,7 +178,7 @@ func AppendLost(b []byte, l Lost) []byte {
 }
 
 // AppendHave appends a have frame.
-func AppendHave(b []byte, node int, h trace.Have) []byte {
+func AppendHave(b []byte, node int, h tracefile.Have) []byte {
 	parts := []any{uint32(node), h.Defs}
 	for s, n := range h.Streams {
 		parts = append(parts, uint32(s), n)

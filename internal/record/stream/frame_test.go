@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -38,7 +39,7 @@ func conversation(t testing.TB) []byte {
 	b = AppendLost(b, Lost{7, 1 << 40, 2})
 	b = AppendNumber(b, TypePing, 1e9)
 	b = append(b, mustJSON(t, TypeWelcome, Welcome{"h", "p.001.trace", time.Second, DefaultMaxFrame})...)
-	b = AppendHave(b, 7, trace.Have{Defs: 3, Streams: map[int]uint32{0: 5, 9: 1}})
+	b = AppendHave(b, 7, tracefile.Have{Defs: 3, Streams: map[int]uint32{0: 5, 9: 1}})
 	b = AppendNumber(b, TypeAck, 12)
 	return append(b, mustJSON(t, TypeRefuse, Refusal{RefusedDisk, "full", false})...)
 }

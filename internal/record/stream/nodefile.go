@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -17,7 +19,7 @@ type NodeFile struct {
 
 // NewNodeFile returns a node's file in the folder dir. info describes the run; it must not be changed later.
 func NewNodeFile(dir string, node int, info *trace.RunInfo) *NodeFile {
-	f := &NodeFile{path: filepath.Join(dir, trace.FileName(node))}
+	f := &NodeFile{path: filepath.Join(dir, tracefile.FileName(node))}
 	f.info.Store(info)
 	return f
 }
@@ -29,5 +31,5 @@ func (f *NodeFile) name() string  { return Folder(f.path).name() }
 func (f *NodeFile) rewinds() bool { return true }
 
 func (f *NodeFile) follow(ctx context.Context, s *Sender) error {
-	return followFiles(ctx, s, f.path, func(*trace.Follower) *trace.RunInfo { return f.info.Load() })
+	return followFiles(ctx, s, f.path, func(*follow.Follower) *trace.RunInfo { return f.info.Load() })
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -217,14 +218,14 @@ func ParseLost(b []byte) (Lost, error) {
 }
 
 // ParseHave reads the body of a have frame.
-func ParseHave(b []byte) (node int, h trace.Have, err error) {
+func ParseHave(b []byte) (node int, h tracefile.Have, err error) {
 	if len(b) < 8 || len(b)%8 != 0 {
 		return 0, h, protocolError("a have frame of %d bytes", len(b))
 	}
 	if node, err = ParseNode(b[:4]); err != nil {
 		return 0, h, err
 	}
-	h = trace.Have{Defs: binary.LittleEndian.Uint32(b[4:]), Streams: make(map[int]uint32, len(b)/8-1)}
+	h = tracefile.Have{Defs: binary.LittleEndian.Uint32(b[4:]), Streams: make(map[int]uint32, len(b)/8-1)}
 	for b = b[8:]; len(b) > 0; b = b[8:] {
 		h.Streams[int(binary.LittleEndian.Uint32(b))] = binary.LittleEndian.Uint32(b[4:])
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -62,7 +63,7 @@ func (q *Queue) Put(node int, block []byte) error {
 	if node < 0 || node > trace.MaxNode {
 		return fmt.Errorf("node %d is not in 0 to %d", node, trace.MaxNode)
 	}
-	head, size, err := trace.ParseBlockHeader(block)
+	head, size, err := tracefile.ParseBlockHeader(block)
 	if err == nil && size != len(block) {
 		err = fmt.Errorf("a block of %d bytes is given with %d", size, len(block))
 	}
@@ -185,7 +186,7 @@ func (q *Queue) follow(ctx context.Context, s *Sender) error {
 		case ok && e.raw == nil:
 			err = s.putClose(ctx, e.node)
 		case ok:
-			err = s.putBlock(ctx, &trace.RawBlock{Node: e.node, Defs: e.head.Defs, Stream: e.head.Stream,
+			err = s.putBlock(ctx, &tracefile.RawBlock{Node: e.node, Defs: e.head.Defs, Stream: e.head.Stream,
 				Number: e.head.Number, Count: e.head.Count, Bytes: e.raw})
 		case draining:
 			return nil

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -30,10 +32,10 @@ func blocks(t testing.TB) [][]byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := trace.NewFollower(dir)
+	f := follow.New(dir)
 	defer f.Close()
 	var list [][]byte
-	if _, err := f.Poll(context.Background(), func(b *trace.RawBlock) error {
+	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		list = append(list, bytes.Clone(b.Bytes))
 		return nil
 	}); err != nil {
@@ -58,7 +60,7 @@ func TestQueueDropsOldestData(t *testing.T) {
 			}
 		}
 		for _, b := range all {
-			head, _, err := trace.ParseBlockHeader(b)
+			head, _, err := tracefile.ParseBlockHeader(b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +86,7 @@ func TestQueueDropsOldestData(t *testing.T) {
 		for len(q.waiting) > 0 {
 			take()
 		}
-		next := trace.Have{Streams: map[int]uint32{}}
+		next := tracefile.Have{Streams: map[int]uint32{}}
 		var lost Lost
 		for _, l := range q.Dropped() {
 			lost = l

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -78,10 +79,10 @@ type Sender struct {
 	maxFrame int
 	nodes    map[int]bool // met in the source
 	opened   map[int]bool // asked for in this connection
-	have     map[int]trace.Have
-	there    map[int]trace.Have // what the collector has acknowledged
-	lost     map[int]Lost       // dropped by the source
-	long     map[int]Lost       // dropped here, or gone at the collector
+	have     map[int]tracefile.Have
+	there    map[int]tracefile.Have // what the collector has acknowledged
+	lost     map[int]Lost           // dropped by the source
+	long     map[int]Lost           // dropped here, or gone at the collector
 	lostSent map[int]Lost
 	info     *trace.RunInfo
 	caught   time.Time
@@ -112,7 +113,8 @@ func NewSender(cfg Config) *Sender {
 	}
 	return &Sender{cfg: cfg, draining: make(chan struct{}), done: make(chan struct{}),
 		ready: make(chan struct{}, 1), space: make(chan struct{}, 1), caught: time.Now(),
-		nodes: map[int]bool{}, opened: map[int]bool{}, have: map[int]trace.Have{}, there: map[int]trace.Have{},
+		nodes: map[int]bool{}, opened: map[int]bool{},
+		have: map[int]tracefile.Have{}, there: map[int]tracefile.Have{},
 		lost: map[int]Lost{}, long: map[int]Lost{}, lostSent: map[int]Lost{}}
 }
 
@@ -293,7 +295,7 @@ func (s *Sender) listen(conn *Conn) error {
 		switch f.Type {
 		case TypeHave:
 			var node int
-			var h trace.Have
+			var h tracefile.Have
 			if node, h, err = ParseHave(f.Body); err == nil {
 				err = s.setHave(node, h)
 			}

@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // Whatever a collector says: the sender does not fall over, and what it counts stays true.
 func FuzzCollectorSays(f *testing.F) {
-	said := AppendHave(nil, 0, trace.Have{})
+	said := AppendHave(nil, 0, tracefile.Have{})
 	said = AppendNumber(said, TypeAck, 2)
 	f.Add(said)
-	f.Add(append(AppendHave(nil, 0, trace.Have{Defs: 100, Streams: map[int]uint32{0: 5}}),
+	f.Add(append(AppendHave(nil, 0, tracefile.Have{Defs: 100, Streams: map[int]uint32{0: 5}}),
 		mustJSON(f, TypeRefuse, Refusal{Code: "x", Text: "\x1b[2J", Final: true})...))
 	f.Add(conversation(f))
 	all := blocks(f)
@@ -24,7 +25,7 @@ func FuzzCollectorSays(f *testing.F) {
 		s := NewSender(Config{Source: q})
 		ctx := context.Background()
 		for _, raw := range all[:20] {
-			head, _, err := trace.ParseBlockHeader(raw)
+			head, _, err := tracefile.ParseBlockHeader(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +79,7 @@ func TestBlockTooLongForTheCollector(t *testing.T) {
 		s := NewSender(Config{Source: NewQueue(0, &trace.RunInfo{ID: someRun})})
 		events, found := uint64(0), false
 		for _, raw := range all {
-			head, _, err := trace.ParseBlockHeader(raw)
+			head, _, err := tracefile.ParseBlockHeader(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func TestBlockTooLongForTheCollector(t *testing.T) {
 		for range 3 {
 			s.connected(&Welcome{Idle: time.Second, MaxFrame: 10})
 			b := s.next(nil)
-			if err := s.setHave(4, trace.Have{}); err != nil {
+			if err := s.setHave(4, tracefile.Have{}); err != nil {
 				t.Fatal(err)
 			}
 			b = s.next(b)

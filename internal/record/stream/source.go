@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -40,7 +42,7 @@ func (f Folder) rewinds() bool { return true }
 const infoWait = 3 * time.Second
 
 func (f Folder) follow(ctx context.Context, s *Sender) error {
-	return followFiles(ctx, s, string(f), func(in *trace.Follower) *trace.RunInfo {
+	return followFiles(ctx, s, string(f), func(in *follow.Follower) *trace.RunInfo {
 		if in.InfoVersion() == 0 {
 			return nil
 		}
@@ -51,8 +53,8 @@ func (f Folder) follow(ctx context.Context, s *Sender) error {
 // followFiles gives the sender what is at path and what comes. info is what is known of the run, nil:
 // nothing.
 func followFiles(ctx context.Context, s *Sender, path string,
-	info func(*trace.Follower) *trace.RunInfo) error {
-	in := trace.NewFollower(path)
+	info func(*follow.Follower) *trace.RunInfo) error {
+	in := follow.New(path)
 	defer func() { _ = in.Close() }()
 	var told *trace.RunInfo
 	tell := func() error {
@@ -72,7 +74,7 @@ func followFiles(ctx context.Context, s *Sender, path string,
 	leftOut := map[string]bool{} // files of other runs that were told
 	for {
 		draining, start := s.isDraining(), time.Now()
-		n, err := in.Poll(ctx, func(b *trace.RawBlock) error {
+		n, err := in.Poll(ctx, func(b *tracefile.RawBlock) error {
 			if err := tell(); err != nil {
 				return err
 			}
@@ -123,7 +125,7 @@ func followFiles(ctx context.Context, s *Sender, path string,
 }
 
 // follows notes a block in what there is of each node.
-func follows(have map[int]trace.Have, b *trace.RawBlock) {
+func follows(have map[int]tracefile.Have, b *tracefile.RawBlock) {
 	h := have[b.Node]
 	if h.Streams == nil {
 		h.Streams = map[int]uint32{}

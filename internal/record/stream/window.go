@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -55,7 +56,7 @@ func (s *Sender) put(ctx context.Context, it item) error {
 	return nil
 }
 
-func (s *Sender) putBlock(ctx context.Context, b *trace.RawBlock) error {
+func (s *Sender) putBlock(ctx context.Context, b *tracefile.RawBlock) error {
 	it := item{kind: TypeBlock, node: b.Node, defs: b.Defs, stream: b.Stream, number: b.Number,
 		frame: AppendBlock(nil, b.Node, b.Bytes)}
 	if !b.Defs {
@@ -183,7 +184,7 @@ func (s *Sender) dropped(node int) Lost {
 }
 
 // Expected is the number of the block that comes next.
-func Expected(h trace.Have, defs bool, stream int) uint32 {
+func Expected(h tracefile.Have, defs bool, stream int) uint32 {
 	if defs {
 		return h.Defs
 	}
@@ -201,7 +202,7 @@ func (s *Sender) pop() {
 		case TypeBlock:
 			s.waiting.add(it, -1)
 			s.sent.add(it, 1)
-			follows(s.there, &trace.RawBlock{Node: it.node, Defs: it.defs, Stream: it.stream, Number: it.number})
+			follows(s.there, &tracefile.RawBlock{Node: it.node, Defs: it.defs, Stream: it.stream, Number: it.number})
 		case TypeEnd:
 			s.ended = true
 		}
@@ -235,7 +236,7 @@ func (s *Sender) connected(w *Welcome) {
 }
 
 // setHave notes what the collector has of a node; errRewind: it has less than it acknowledged before.
-func (s *Sender) setHave(node int, h trace.Have) error {
+func (s *Sender) setHave(node int, h tracefile.Have) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.opened[node] {
@@ -257,7 +258,7 @@ func (s *Sender) setHave(node int, h trace.Have) error {
 		}
 		l := s.long[node]
 		s.long[node] = Lost{node, l.Blocks + uint64(gone), l.Events}
-		s.there[node] = trace.Have{Defs: h.Defs, Streams: maps.Clone(h.Streams)}
+		s.there[node] = tracefile.Have{Defs: h.Defs, Streams: maps.Clone(h.Streams)}
 	}
 	s.have[node] = h
 	s.heard = true

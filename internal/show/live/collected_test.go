@@ -18,6 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -37,11 +38,11 @@ func TestCollected(t *testing.T) {
 		if err := trace.WriteRunInfo(parts[node], in); err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(filepath.Join(whole, trace.FileName(node)))
+		data, err := os.ReadFile(filepath.Join(whole, tracefile.FileName(node)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(parts[node], trace.FileName(node)), data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(parts[node], tracefile.FileName(node)), data, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

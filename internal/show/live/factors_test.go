@@ -19,6 +19,8 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -311,11 +313,11 @@ func TestGrowing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := trace.NewFollower(whole)
+	f := follow.New(whole)
 	defer f.Close()
-	byNode := map[int][]trace.RawBlock{}
+	byNode := map[int][]tracefile.RawBlock{}
 	blocks := 0
-	if _, err := f.Poll(context.Background(), func(b *trace.RawBlock) error {
+	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		c := *b
 		c.Bytes = slices.Clone(b.Bytes)
 		byNode[b.Node] = append(byNode[b.Node], c)
@@ -336,11 +338,11 @@ func TestGrowing(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		files := map[int]*trace.Appender{}
-		left := map[int][]trace.RawBlock{}
+		files := map[int]*tracefile.Appender{}
+		left := map[int][]tracefile.RawBlock{}
 		for n, list := range byNode {
 			left[n] = list
-			if files[n], err = trace.OpenAppend(context.Background(), dir, n, ""); err != nil {
+			if files[n], err = tracefile.OpenAppend(context.Background(), dir, n, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,7 +3,7 @@
 // A run is a folder that a trace is written to, by the program itself or by a collector. Run follows it:
 //
 //	           every 100 ms         blocks
-//	folder ──► trace.Follower ────► counters.Live ──► nodes, links, memory, at any moment
+//	folder ──► follow.Follower ───► counters.Live ──► nodes, links, memory, at any moment
 //	   │
 //	   └─────► model.Build ───────► Snapshot ─────────► factors, timeline and everything else
 //	           as often as a fifth of a core allows, while somebody watches
@@ -44,6 +44,8 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -343,7 +345,7 @@ func (r *Run) follow() {
 
 // followOnce takes in what arrives until the run seems to be over. It says how it ended, "" if it was closed.
 func (r *Run) followOnce() string {
-	f := trace.NewFollower(r.dir)
+	f := follow.New(r.dir)
 	defer func() { _ = f.Close() }() // it was only read
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -365,12 +367,12 @@ func (r *Run) followOnce() string {
 			r.mu.Unlock()
 			r.Ordered(func(p *counters.Live) { p.Info(f.Info()) })
 		}
-		n, err := f.Poll(r.ctx, func(b *trace.RawBlock) error {
+		n, err := f.Poll(r.ctx, func(b *tracefile.RawBlock) error {
 			inform()
 			if b.Defs {
 				return nil
 			}
-			if err := b.Read(&batch); err != nil {
+			if err := f.Read(b, &batch); err != nil {
 				return nil // it is among the follower's problems
 			}
 			events += uint64(batch.N)
@@ -424,7 +426,7 @@ func (r *Run) followOnce() string {
 }
 
 // over says how a run that has nothing new ended, "" if it may continue.
-func (r *Run) over(f *trace.Follower, heard time.Time) string {
+func (r *Run) over(f *follow.Follower, heard time.Time) string {
 	nodes := f.Nodes()
 	if len(nodes) == 0 {
 		return ""

@@ -15,6 +15,8 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -74,11 +76,11 @@ func info(ended string) *trace.RunInfo {
 }
 
 // blocks are those of a trace, in order of their last times: about as they would arrive.
-func blocks(t *testing.T, dir string) (list []trace.RawBlock) {
+func blocks(t *testing.T, dir string) (list []tracefile.RawBlock) {
 	t.Helper()
-	f := trace.NewFollower(dir)
+	f := follow.New(dir)
 	defer f.Close()
-	if _, err := f.Poll(context.Background(), func(b *trace.RawBlock) error {
+	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		c := *b
 		c.Bytes = slices.Clone(b.Bytes)
 		list = append(list, c)
@@ -92,7 +94,7 @@ func blocks(t *testing.T, dir string) (list []trace.RawBlock) {
 		last[b.Node] = max(last[b.Node], b.Last)
 		b.Last = last[b.Node]
 	}
-	slices.SortStableFunc(list, func(a, b trace.RawBlock) int { return int(a.Last - b.Last) })
+	slices.SortStableFunc(list, func(a, b tracefile.RawBlock) int { return int(a.Last - b.Last) })
 	return list
 }
 
@@ -137,9 +139,9 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	files := map[int]*trace.Appender{}
+	files := map[int]*tracefile.Appender{}
 	for node := range 2 {
-		if files[node], err = trace.OpenAppend(context.Background(), dir, node, ""); err != nil {
+		if files[node], err = tracefile.OpenAppend(context.Background(), dir, node, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,15 +207,15 @@ func TestWake(t *testing.T) {
 	if err := trace.WriteRunInfo(dir, info("")); err != nil {
 		t.Fatal(err)
 	}
-	files := map[int]*trace.Appender{}
+	files := map[int]*tracefile.Appender{}
 	for node := range 2 {
 		var err error
-		if files[node], err = trace.OpenAppend(context.Background(), dir, node, ""); err != nil {
+		if files[node], err = tracefile.OpenAppend(context.Background(), dir, node, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	events := uint64(0)
-	add := func(list []trace.RawBlock) {
+	add := func(list []tracefile.RawBlock) {
 		for _, b := range list {
 			if err := files[b.Node].Append(b.Bytes); err != nil {
 				t.Fatal(err)
@@ -342,9 +344,9 @@ func TestLongLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	files := map[int]*trace.Appender{}
+	files := map[int]*tracefile.Appender{}
 	for node := range 2 {
-		if files[node], err = trace.OpenAppend(context.Background(), dir, node, ""); err != nil {
+		if files[node], err = tracefile.OpenAppend(context.Background(), dir, node, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -477,7 +479,7 @@ func TestStates(t *testing.T) {
 				}
 			}
 			if c.cut {
-				file := filepath.Join(dir, trace.FileName(1))
+				file := filepath.Join(dir, tracefile.FileName(1))
 				st, err := os.Stat(file)
 				if err != nil {
 					t.Fatal(err)

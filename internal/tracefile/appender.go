@@ -1,4 +1,4 @@
-package trace
+package tracefile
 
 import (
 	"context"
@@ -21,18 +21,18 @@ type Have struct {
 // One goroutine at a time may use it.
 type Appender struct {
 	path string
-	out  *blockFile
+	out  *BlockFile
 	have Have
 }
 
 // OpenAppend opens the file of a node in the folder dir for further blocks, making both if
-// need be. run is the id of the run, as in Options. An existing file is continued after its last whole block:
+// need be. run is the id of the run, "" for none. An existing file is continued after its last whole block:
 // what comes after that, half a block or an index, is cut off. One of another run is an error.
 //
 // A long file takes a while to look through: when ctx ends its error is returned, and the file stays as it
 // is.
 func OpenAppend(ctx context.Context, dir string, node int, run string) (*Appender, error) {
-	if err := checkFile(node, run); err != nil {
+	if err := CheckFile(node, run); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -54,64 +54,63 @@ func OpenAppend(ctx context.Context, dir string, node int, run string) (*Appende
 }
 
 func (a *Appender) begin(ctx context.Context, file *os.File, node int, id string) error {
-	run, err := markOf(id)
-	if err != nil {
-		return err
-	}
 	st, err := file.Stat()
 	if err != nil {
 		return err
 	}
 	out := &placed{path: a.path, is: st}
-	if st.Size() < fileHeader { // new, or its writer was killed at once
+	if st.Size() < HeaderSize { // new, or its writer was killed at once
 		if err := file.Truncate(0); err != nil {
 			return err
 		}
-		a.out, err = newBlockFile(out, node, run, 1)
+		a.out, err = NewBlockFile(out, node, id, 1)
 		return err
 	}
-	f := &nodeFile{name: FileName(node), path: a.path, file: file, size: st.Size()}
-	if err := f.readFileHeader(); err != nil {
+	f := &File{Name: FileName(node), Path: a.path, Bytes: file, Size: st.Size()}
+	f.At = HeaderSize
+	if err := f.ReadHeader(); err != nil {
 		return err
 	}
-	if f.node != node {
-		return fmt.Errorf("it holds node %d", f.node)
+	if f.Node != node {
+		return fmt.Errorf("it holds node %d", f.Node)
 	}
-	if f.run.told() && run.told() && f.run != run {
-		return fmt.Errorf("it belongs to run %s, not to run %s", f.run, run)
+	run, err := MarkOf(id)
+	if err != nil {
+		return err
 	}
-	a.out = &blockFile{out: out, at: fileHeader, zstd: encoders[0]()}
-	f.scanned = scanned{at: fileHeader}
+	if f.Run.Told() && run.Told() && f.Run != run {
+		return fmt.Errorf("it belongs to run %s, not to run %s", f.Run, run)
+	}
+	a.out = &BlockFile{out: out, at: HeaderSize, zstd: encoders[0]()}
 	var buf []byte
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b, ok := f.next(true)
+		b, ok := f.Next(true)
 		if !ok {
 			break
 		}
-		if b.Kind != blockData && b.Kind != blockDefs {
+		if b.Kind != DataBlock && b.Kind != DefsBlock {
 			continue
 		}
-		if buf, err = readRaw(file, buf, &b); err != nil {
+		if buf, err = ReadBlock(file, buf, &b); err != nil {
 			continue // it stays as damaged as it is, and may be the end
 		}
-		a.enter(&b, buf[:blockHeader])
+		a.enter(NewRawBlock(node, &b, buf))
 	}
 	out.at = a.out.at
 	return file.Truncate(out.at)
 }
 
 // enter notes a whole block.
-func (a *Appender) enter(b *block, header []byte) {
-	a.out.at = b.end()
-	a.out.enter(b.at, header)
-	if b.Kind == blockDefs {
-		a.have.Defs = max(a.have.Defs, b.Seq+1)
+func (a *Appender) enter(b RawBlock) {
+	a.out.at = b.Offset + int64(len(b.Bytes))
+	a.out.enter(b.Offset, b.Bytes[:BlockHeaderSize])
+	if b.Defs {
+		a.have.Defs = max(a.have.Defs, b.Number+1)
 	} else {
-		s := int(b.Stream)
-		a.have.Streams[s] = max(a.have.Streams[s], b.Seq+1)
+		a.have.Streams[b.Stream] = max(a.have.Streams[b.Stream], b.Number+1)
 	}
 }
 
@@ -144,18 +143,18 @@ func (a *Appender) Append(raw []byte) error {
 	case r.Number < a.Next(r.Defs, r.Stream):
 		return nil
 	}
-	r.blk.at = a.out.at
+	r.Offset = a.out.at
 	a.out.block = append(a.out.block[:0], raw...)
 	if err := a.out.flush(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", a.path, err)
 	}
-	a.enter(&r.blk, raw[:blockHeader])
+	a.enter(r)
 	return nil
 }
 
 // Finish writes the index and closes the file.
 func (a *Appender) Finish() error {
-	if err := a.out.close(); err != nil {
+	if err := a.out.Close(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", a.path, err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package trace
+package follow
 
 import (
 	"bytes"
@@ -14,24 +14,24 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-)
 
-// given is a block as a test compares it.
-func given(b *Batch) string {
-	return fmt.Sprint(b.Node, b.Stream, b.First, b.Last, b.Time[:b.N], b.Kind[:b.N], b.Words)
-}
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/testkit/tracetest"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
+)
 
 // follow polls once and appends the blocks of events that can be read to list.
 func follow(t testing.TB, f *Follower, list []string) []string {
 	t.Helper()
-	var batch Batch
-	_, err := f.Poll(context.Background(), func(b *RawBlock) error {
-		again, size, err := ParseBlockHeader(b.Bytes)
+	var batch trace.Batch
+	_, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
+		again, size, err := tracefile.ParseBlockHeader(b.Bytes)
 		if err != nil || size != len(b.Bytes) || again.Number != b.Number || again.Defs != b.Defs {
 			t.Fatalf("a block that is not whole: %+v, %v", b, err)
 		}
-		if !b.Defs && b.Read(&batch) == nil {
-			list = append(list, given(&batch))
+		if !b.Defs && f.Read(b, &batch) == nil {
+			list = append(list, tracetest.Text(&batch))
 		}
 		return nil
 	})
@@ -41,23 +41,10 @@ func follow(t testing.TB, f *Follower, list []string) []string {
 	return list
 }
 
-// readBlocks is what a Reader gives.
-func readBlocks(t testing.TB, dir string) (list []string, r *Reader) {
-	r, err := Open(dir)
-	if err != nil {
-		return nil, nil
-	}
-	defer r.Close()
-	if err := r.Each(1, func(b *Batch) error { list = append(list, given(b)); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	return list, r
-}
-
-func texts(problems []Problem) []string {
+func texts(problems []trace.Problem) []string {
 	var list []string
 	for _, p := range problems {
-		if p.Kind != Unfinished && p.Kind != Truncated {
+		if p.Kind != trace.Unfinished && p.Kind != trace.Truncated {
 			list = append(list, p.String())
 		}
 	}
@@ -68,20 +55,20 @@ func texts(problems []Problem) []string {
 // A trace that appears bit by bit, whole or damaged anywhere, gives what a Reader gives of
 // it in the end, and tells the same problems.
 func TestFollowedLikeRead(t *testing.T) {
-	whole := wholeFile(t)
+	whole := tracetest.File(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileName(0)), whole, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), whole, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	all, _ := readBlocks(t, dir)
+	all, _ := tracetest.Events(t, dir)
 	rapid.Check(t, func(rt *rapid.T) {
 		data := bytes.Clone(whole)
 		indexed := rapid.Bool().Draw(rt, "indexed")
 		if !indexed {
-			data = data[:len(data)-trailerLength]
+			data = data[:len(data)-tracefile.TrailerSize]
 		}
 		for range rapid.IntRange(0, 3).Draw(rt, "faults") {
-			from := rapid.IntRange(fileHeader, len(data)-1).Draw(rt, "from")
+			from := rapid.IntRange(tracefile.HeaderSize, len(data)-1).Draw(rt, "from")
 			to := min(from+rapid.SampledFrom([]int{1, 30, 70, 900, 3000}).Draw(rt, "length"), len(data))
 			switch rapid.IntRange(0, 3).Draw(rt, "fault") {
 			case 0:
@@ -89,11 +76,11 @@ func TestFollowedLikeRead(t *testing.T) {
 			case 1:
 				data = slices.Delete(data, from, to)
 			case 2:
-				data = slices.Insert(data, from, bytes.Repeat([]byte{blockMagic[0]}, to-from)...)
+				data = slices.Insert(data, from, bytes.Repeat([]byte{tracefile.BlockMagic[0]}, to-from)...)
 			case 3:
 				data = data[:max(from, 100)]
 			}
-			if len(data) <= fileHeader {
+			if len(data) <= tracefile.HeaderSize {
 				break
 			}
 		}
@@ -101,8 +88,8 @@ func TestFollowedLikeRead(t *testing.T) {
 		slices.Sort(cuts)
 
 		dir := filepath.Join(t.TempDir(), "t")
-		path := filepath.Join(dir, FileName(0))
-		f := NewFollower(dir)
+		path := filepath.Join(dir, tracefile.FileName(0))
+		f := New(dir)
 		got := follow(t, f, nil) // nothing there yet
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			t.Fatal(err)
@@ -114,7 +101,7 @@ func TestFollowedLikeRead(t *testing.T) {
 			got = follow(t, f, got)
 		}
 		got = follow(t, f, got)
-		want, r := readBlocks(t, dir)
+		want, r := tracetest.Events(t, dir)
 		if r != nil && f.Closed(0) != r.Closed(0) {
 			rt.Errorf("Closed: %v, a Reader says %v", f.Closed(0), r.Closed(0))
 		}
@@ -135,7 +122,7 @@ func TestFollowedLikeRead(t *testing.T) {
 	})
 }
 
-func problemsOf(r *Reader) []Problem {
+func problemsOf(r *trace.Reader) []trace.Problem {
 	if r == nil {
 		return nil
 	}
@@ -146,27 +133,27 @@ func problemsOf(r *Reader) []Problem {
 // soon as they are written, the end.
 func TestFollowARun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
-	f := NewFollower(dir)
+	f := New(dir)
 	if list := follow(t, f, nil); len(list) > 0 || f.Info() == nil || f.InfoVersion() != 0 ||
 		len(f.Nodes()) > 0 || f.Defs(0) != nil {
 		t.Fatalf("something in nothing: %v %+v", list, f)
 	}
-	info := &RunInfo{ID: NewRunID(), Program: "p.fa"}
-	if err := WriteRunInfo(dir, info); err != nil {
+	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "p.fa"}
+	if err := trace.WriteRunInfo(dir, info); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	var writers []*Writer
+	var writers []*trace.Writer
 	for node := range 3 {
-		w, err := Create(dir, node, Options{FlushEvery: 2 * time.Millisecond})
+		w, err := trace.Create(dir, node, trace.Options{FlushEvery: 2 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
 		writers = append(writers, w)
 		for i := range 20 {
 			name := w.Name(fmt.Sprint("x", i))
-			w.DefineDF(DF(i+1), name, []int64{0, int64(i)})
-			w.Stream(0).Emit(int64(i), KindDFStored, uint64(i+1), 1)
+			w.DefineDF(trace.DF(i+1), name, []int64{0, int64(i)})
+			w.Stream(0).Emit(int64(i), trace.KindDFStored, uint64(i+1), 1)
 			n := len(got)
 			ofNode := func(b string) bool { return strings.HasPrefix(b, fmt.Sprint(node)) }
 			for i%5 == 0 && !slices.ContainsFunc(got[n:], ofNode) {
@@ -174,7 +161,7 @@ func TestFollowARun(t *testing.T) {
 				got = follow(t, f, got)
 			}
 			if i%5 == 0 {
-				if _, ok := f.Defs(node).DFName(DF(i + 1)); !ok {
+				if _, ok := f.Defs(node).DFName(trace.DF(i + 1)); !ok {
 					t.Fatalf("DF %d came without its name", i+1)
 				}
 			}
@@ -185,18 +172,18 @@ func TestFollowARun(t *testing.T) {
 	}
 	writers[0].Abandon()
 	writers[1].Close()
-	info.Ended = EndedDone
-	if err := WriteRunInfo(dir, info); err != nil {
+	info.Ended = trace.EndedDone
+	if err := trace.WriteRunInfo(dir, info); err != nil {
 		t.Fatal(err)
 	}
 	got = follow(t, f, got)
-	if !f.Closed(0) || !f.Closed(1) || f.Closed(2) || f.Info().Ended != EndedDone || f.InfoVersion() != 2 ||
+	if !f.Closed(0) || !f.Closed(1) || f.Closed(2) || f.Info().Ended != trace.EndedDone || f.InfoVersion() != 2 ||
 		!slices.Equal(f.Nodes(), []int{0, 1, 2}) {
 		t.Errorf("%v %v %v %+v", f.Closed(0), f.Closed(1), f.Closed(2), f.Info())
 	}
 	writers[2].Close()
 	got = follow(t, f, got)
-	want, _ := readBlocks(t, dir)
+	want, _ := tracetest.Events(t, dir)
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) || len(f.Problems()) > 0 {
@@ -207,27 +194,27 @@ func TestFollowARun(t *testing.T) {
 	}
 }
 
-// A block that the caller could not take is given again; an end of the context is told.
+// A block that the caller could not take is tracetest.Text again; an end of the context is told.
 func TestFollowAgain(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileName(0)), wholeFile(t), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, tracefile.FileName(0)), tracetest.File(t), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := NewFollower(dir)
+	f := New(dir)
 	var got []string
-	var batch Batch
+	var batch trace.Batch
 	errFull := errors.New("queue is full")
 	for refuse := true; ; refuse = !refuse {
 		calls := 0
-		n, err := f.Poll(context.Background(), func(b *RawBlock) error {
+		n, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 			if calls++; refuse || calls == 3 {
 				return errFull
 			}
 			if !b.Defs {
-				if err := b.Read(&batch); err != nil {
+				if err := f.Read(b, &batch); err != nil {
 					t.Fatal(err)
 				}
-				got = append(got, given(&batch))
+				got = append(got, tracetest.Text(&batch))
 			}
 			return nil
 		})
@@ -238,20 +225,20 @@ func TestFollowAgain(t *testing.T) {
 			t.Fatalf("%d blocks, %v", n, err)
 		}
 	}
-	if want, _ := readBlocks(t, dir); !slices.Equal(got, want) || len(f.Problems()) > 0 {
+	if want, _ := tracetest.Events(t, dir); !slices.Equal(got, want) || len(f.Problems()) > 0 {
 		t.Errorf("%d blocks, want %d; %v", len(got), len(want), f.Problems())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	f = NewFollower(dir)
-	if n, err := f.Poll(ctx, func(*RawBlock) error { return nil }); n != 0 || !errors.Is(err, context.Canceled) {
+	f = New(dir)
+	if n, err := f.Poll(ctx, func(*tracefile.RawBlock) error { return nil }); n != 0 || !errors.Is(err, context.Canceled) {
 		t.Error(n, err)
 	}
 }
 
 // Whatever happens to a file that is being followed is a problem, and nothing worse.
 func TestFollowFaults(t *testing.T) {
-	data := wholeFile(t)
+	data := tracetest.File(t)
 	for _, c := range []struct {
 		name, want string
 		do         func(dir, path string) error
@@ -265,30 +252,30 @@ func TestFollowFaults(t *testing.T) {
 		}},
 		{"removed", "the file was removed", func(_, path string) error { return os.Remove(path) }},
 		{"twice", "00007.wst: offset 0: another file holds node 0, too", func(dir, _ string) error {
-			return os.WriteFile(filepath.Join(dir, FileName(7)), data, 0o666)
+			return os.WriteFile(filepath.Join(dir, tracefile.FileName(7)), data, 0o666)
 		}},
 		{"no trace", "00003.wst: offset 0: not a whyslow trace", func(dir, _ string) error {
-			return os.WriteFile(filepath.Join(dir, FileName(3)), bytes.Repeat([]byte("text"), 100), 0o666)
+			return os.WriteFile(filepath.Join(dir, tracefile.FileName(3)), bytes.Repeat([]byte("text"), 100), 0o666)
 		}},
 		{"folder", "00003.wst: offset 0: not a file but a folder", func(dir, _ string) error {
-			return os.Mkdir(filepath.Join(dir, FileName(3)), 0o777)
+			return os.Mkdir(filepath.Join(dir, tracefile.FileName(3)), 0o777)
 		}},
 		{"newer", "a newer whyslow is needed", func(dir, _ string) error {
 			b := bytes.Clone(data)
 			b[8]++
-			resum(b)
-			return os.WriteFile(filepath.Join(dir, FileName(3)), b, 0o666)
+			tracetest.CorrectSums(b)
+			return os.WriteFile(filepath.Join(dir, tracefile.FileName(3)), b, 0o666)
 		}},
 		{"run.json", "run.json: ", func(dir, _ string) error {
-			return os.WriteFile(filepath.Join(dir, runFile), []byte("{"), 0o666)
+			return os.WriteFile(filepath.Join(dir, tracefile.RunFile), []byte("{"), 0o666)
 		}},
 	} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, FileName(0))
+		path := filepath.Join(dir, tracefile.FileName(0))
 		if err := os.WriteFile(path, data[:len(data)/2], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f := NewFollower(dir)
+		f := New(dir)
 		first := follow(t, f, nil)
 		if err := c.do(dir, path); err != nil {
 			t.Fatal(err)
@@ -307,7 +294,7 @@ func TestFollowFaults(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := NewFollower(path)
+	f := New(path)
 	if list := follow(t, f, nil); len(list) == 0 || len(f.Problems()) > 0 || !f.Closed(0) {
 		t.Errorf("%d blocks, problems %v", len(list), f.Problems())
 	}
@@ -316,7 +303,7 @@ func TestFollowFaults(t *testing.T) {
 // Whatever a file holds and however it grows: no panic, no endless loop, and what comes is
 // what a Reader finds, or less of it.
 func FuzzFollow(f *testing.F) {
-	data := wholeFile(f)
+	data := tracetest.File(f)
 	for _, sums := range []bool{false, true} {
 		f.Add(data, uint64(7), sums)
 		f.Add(data[:len(data)/2], uint64(3), sums)
@@ -328,12 +315,12 @@ func FuzzFollow(f *testing.F) {
 		}
 		data = bytes.Clone(data)
 		if sums {
-			resumAll(data)
+			tracetest.CorrectSums(data)
 		}
 		dir := t.TempDir()
-		path := filepath.Join(dir, FileName(0))
+		path := filepath.Join(dir, tracefile.FileName(0))
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		fo := NewFollower(dir)
+		fo := New(dir)
 		var got []string
 		for n := 0; n < len(data); {
 			n = min(n+1+rnd.IntN(len(data)), len(data))
@@ -343,8 +330,8 @@ func FuzzFollow(f *testing.F) {
 			got = follow(t, fo, got)
 		}
 		fo.Problems()
-		atOnce := follow(t, NewFollower(dir), nil)
-		want, _ := readBlocks(t, dir)
+		atOnce := follow(t, New(dir), nil)
+		want, _ := tracetest.Events(t, dir)
 		if !slices.Equal(atOnce, want) {
 			t.Errorf("%d blocks followed at once, %d bit by bit, %d read", len(atOnce), len(got), len(want))
 		}
@@ -354,16 +341,28 @@ func FuzzFollow(f *testing.F) {
 // BenchmarkFollow follows a trace that is all there: blocks as they are, and decoded.
 func BenchmarkFollow(b *testing.B) {
 	dir := b.TempDir()
-	wl := cholesky(b, dir, 60, 2, 2, Options{})
+	w, err := trace.Create(dir, 0, trace.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const events = 200_000
+	for i := range uint64(events) {
+		if i%4 == 0 {
+			w.DefineDF(trace.DF(i+1), w.Name("a"), []int64{0, 1, int64(i)})
+		}
+		w.Stream(int(i%2)).Emit(int64(i*100+i%7), trace.KindCFStarted, i+1, 1, 2, i/4*4+1, i/8*8+1)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
 	for _, read := range []bool{false, true} {
 		b.Run(map[bool]string{false: "blocks", true: "events"}[read], func(b *testing.B) {
-			b.SetBytes(wl.bytes)
-			var batch Batch
+			var batch trace.Batch
 			for range b.N {
-				f := NewFollower(dir)
-				_, err := f.Poll(context.Background(), func(blk *RawBlock) error {
+				f := New(dir)
+				_, err := f.Poll(context.Background(), func(blk *tracefile.RawBlock) error {
 					if read && !blk.Defs {
-						return blk.Read(&batch)
+						return f.Read(blk, &batch)
 					}
 					return nil
 				})
@@ -371,7 +370,7 @@ func BenchmarkFollow(b *testing.B) {
 					b.Fatal(err, f.Problems())
 				}
 			}
-			b.ReportMetric(float64(wl.events)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+			b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 		})
 	}
 }
@@ -381,24 +380,24 @@ func BenchmarkFollowIdle(b *testing.B) {
 	dir := b.TempDir()
 	const nodes = 64
 	for node := range nodes {
-		w, err := Create(dir, node, Options{})
+		w, err := trace.Create(dir, node, trace.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer w.Close()
-		w.Stream(0).Emit(0, KindIdle)
+		w.Stream(0).Emit(0, trace.KindIdle)
 		w.Stream(0).Flush()
 	}
-	f := NewFollower(dir)
+	f := New(dir)
 	for n := 0; n < nodes; {
-		k, err := f.Poll(context.Background(), func(*RawBlock) error { return nil })
+		k, err := f.Poll(context.Background(), func(*tracefile.RawBlock) error { return nil })
 		if err != nil {
 			b.Fatal(err)
 		}
 		n += k
 	}
 	for b.Loop() {
-		if _, err := f.Poll(context.Background(), func(*RawBlock) error { return nil }); err != nil {
+		if _, err := f.Poll(context.Background(), func(*tracefile.RawBlock) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package trace
+package follow
 
 import (
 	"context"
@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // Ids of two runs, and what headers have of them.
@@ -16,27 +18,28 @@ const (
 	markA, markB = "aaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// mixed makes a trace whose files are of the given runs, node after node ("": not told), with a run.json that
-// has the id info ("": there is none). The events of a node are as many as its number says, from 1.
+// mixed makes a trace whose files are of the tracetest.Text runs, node after node ("": not told), with a
+// run.json that has the id info ("": there is none). The events of a node are as many as its number says,
+// from 1.
 func mixed(t *testing.T, info string, runs ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	var nodes []NodeInfo
+	var nodes []trace.NodeInfo
 	for node, run := range runs {
-		w, err := Create(dir, node, Options{Run: run})
+		w, err := trace.Create(dir, node, trace.Options{Run: run})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range node + 1 {
-			w.Stream(0).Emit(5, KindReadyQueue, uint64(node))
+			w.Stream(0).Emit(5, trace.KindReadyQueue, uint64(node))
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		nodes = append(nodes, NodeInfo{Node: node, Workers: 1})
+		nodes = append(nodes, trace.NodeInfo{Node: node, Workers: 1})
 	}
 	if info != "" {
-		if err := WriteRunInfo(dir, &RunInfo{ID: info, Ended: EndedDone, Nodes: nodes}); err != nil {
+		if err := trace.WriteRunInfo(dir, &trace.RunInfo{ID: info, Ended: trace.EndedDone, Nodes: nodes}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,22 +49,22 @@ func mixed(t *testing.T, info string, runs ...string) (dir string) {
 // read returns what a Reader and a Follower find: the nodes, whether there is a run.json, and the problems.
 func read(t *testing.T, dir string) (nodes []int, info bool, problems []string) {
 	t.Helper()
-	r, err := Open(dir)
+	r, err := trace.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	for _, p := range r.Problems() {
 		problems = append(problems, p.String())
-		if p.Kind != Foreign {
+		if p.Kind != trace.Foreign {
 			t.Errorf("%s is %v", p, p.Kind)
 		}
 	}
-	f := NewFollower(dir)
+	f := New(dir)
 	defer f.Close()
 	given := map[int]bool{}
 	for range 2 {
-		if _, err := f.Poll(context.Background(), func(b *RawBlock) error {
+		if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 			given[b.Node] = true
 			return nil
 		}); err != nil {
@@ -85,7 +88,7 @@ func read(t *testing.T, dir string) (nodes []int, info bool, problems []string) 
 // A file of another run is left out, and said to be, in one line.
 func TestFilesOfTwoRuns(t *testing.T) {
 	file := func(node int, own, by, run string) string {
-		return fmt.Sprintf("%s: belongs to run %s, but %s to run %s: left out", FileName(node), own, by, run)
+		return fmt.Sprintf("%s: belongs to run %s, but %s to run %s: left out", tracefile.FileName(node), own, by, run)
 	}
 	for _, test := range []struct {
 		info  string
@@ -102,8 +105,8 @@ func TestFilesOfTwoRuns(t *testing.T) {
 		{runA, []string{"", runB}, []int{0}, []string{file(1, markB, "run.json", markA)}},
 		{"", []string{runA, ""}, []int{0, 1}, nil},
 		// Without run.json the files decide.
-		{"", []string{runA, runB, runB}, []int{1, 2}, []string{file(0, markA, FileName(1), markB)}},
-		{"", []string{runA, runB}, []int{0}, []string{file(1, markB, FileName(0), markA)}},
+		{"", []string{runA, runB, runB}, []int{1, 2}, []string{file(0, markA, tracefile.FileName(1), markB)}},
+		{"", []string{runA, runB}, []int{0}, []string{file(1, markB, tracefile.FileName(0), markA)}},
 	} {
 		dir := mixed(t, test.info, test.runs...)
 		nodes, info, problems := read(t, dir)
@@ -125,9 +128,9 @@ func TestForeignRunInfo(t *testing.T) {
 // A Follower stays with the run that it has begun with: it never mixes two.
 func TestFollowerStaysWithRun(t *testing.T) {
 	dir := mixed(t, "", runA)
-	f := NewFollower(dir)
+	f := New(dir)
 	poll := func() (n int) {
-		n, err := f.Poll(context.Background(), func(*RawBlock) error { return nil })
+		n, err := f.Poll(context.Background(), func(*tracefile.RawBlock) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,73 +140,12 @@ func TestFollowerStaysWithRun(t *testing.T) {
 		t.Fatal("nothing is there")
 	}
 	other := mixed(t, runB, "", runB, runB)
-	for _, name := range []string{FileName(1), FileName(2), runFile} {
+	for _, name := range []string{tracefile.FileName(1), tracefile.FileName(2), tracefile.RunFile} {
 		if err := os.Rename(filepath.Join(other, name), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := poll(); n != 0 || !slices.Equal(f.Nodes(), []int{0}) || f.Info().ID != "" || len(f.Problems()) != 3 {
 		t.Errorf("%d blocks of nodes %v, %+v, %v", n, f.Nodes(), f.Info(), f.Problems())
-	}
-}
-
-// The text twin keeps the run of each file.
-func TestTwinKeepsRun(t *testing.T) {
-	dump := func(dir string) string {
-		r, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		var text strings.Builder
-		if err := Dump(&text, r); err != nil {
-			t.Fatal(err)
-		}
-		return text.String()
-	}
-	text := dump(mixed(t, runA, runA, ""))
-	if !strings.Contains(text, "\n#node 0 run="+markA+"\n") || !strings.Contains(text, "\n#node 1\n") {
-		t.Fatal(text)
-	}
-	dir := t.TempDir()
-	if err := Parse(strings.NewReader(text), dir); err != nil {
-		t.Fatal(err)
-	}
-	if again := dump(dir); again != text {
-		t.Error(again)
-	}
-	for text, want := range map[string]string{
-		"#node 0 run=12":                                  "1:13: run=12: expected the id of the run",
-		"#node 0 run=":                                    "1:13: run=: expected the id of the run",
-		"#node 0\n#node 0 run=" + markA:                   "2:13: node 0 has begun without this run",
-		"#node 0 run=" + markA + " x":                     `1:38: unexpected "x"`,
-		"#node 0 run=" + markA + "\n#node 0 run=" + markB: "2:13: node 0 has begun without this run",
-	} {
-		if err := Parse(strings.NewReader(text), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
-// A file is continued for its own run only, and an id must be one.
-func TestWritersCheckRun(t *testing.T) {
-	dir := mixed(t, "", runA)
-	ctx := context.Background()
-	if _, err := OpenAppend(ctx, dir, 0, runB); err == nil || !strings.HasSuffix(err.Error(),
-		"it belongs to run "+markA+", not to run "+markB) {
-		t.Error(err)
-	}
-	a, err := OpenAppend(ctx, dir, 0, runA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Close()
-	for _, run := range []string{"x", "abcdef"} {
-		if _, err := Create(dir, 1, Options{Run: run}); err == nil || !strings.Contains(err.Error(), run) {
-			t.Error(err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, FileName(1))); err == nil {
-		t.Error("the file was made")
 	}
 }

@@ -1,6 +1,7 @@
-package trace
+package tracefile_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -13,17 +14,20 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/testkit/tracetest"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
 )
 
-// rawBlocks are all blocks of a trace.
-func rawBlocks(t testing.TB, dir string) (list [][]byte) {
+// rawBlocks are the blocks of a whole file, in its order.
+func rawBlocks(t testing.TB, data []byte) (list [][]byte) {
 	t.Helper()
-	_, err := NewFollower(dir).Poll(context.Background(), func(b *RawBlock) error {
-		list = append(list, slices.Clone(b.Bytes))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	f := tracefile.File{Bytes: bytes.NewReader(data), Size: int64(len(data))}
+	f.Find()
+	at := slices.Concat(f.DefsAt, f.Blocks)
+	slices.SortFunc(at, func(a, b tracefile.Block) int { return int(a.At - b.At) })
+	for i := range at {
+		list = append(list, data[at[i].At:at[i].End()])
 	}
 	return list
 }
@@ -31,16 +35,14 @@ func rawBlocks(t testing.TB, dir string) (list [][]byte) {
 // A file made of another one's blocks is the same file, however often the Appender is
 // opened anew, is killed in the middle of a block, or gets a block twice.
 func TestAppendCopies(t *testing.T) {
-	data := wholeFile(t)
+	data := tracetest.File(t)
 	from := t.TempDir()
-	if err := os.WriteFile(filepath.Join(from, FileName(0)), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	blocks := rawBlocks(t, from)
+	tracetest.Write(t, from, 0, data)
+	blocks := rawBlocks(t, data)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := filepath.Join(t.TempDir(), "t")
-		path := filepath.Join(dir, FileName(0))
-		a, err := OpenAppend(context.Background(), dir, 0, "")
+		path := filepath.Join(dir, tracefile.FileName(0))
+		a, err := tracefile.OpenAppend(context.Background(), dir, 0, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,10 +61,12 @@ func TestAppendCopies(t *testing.T) {
 			case "killed":
 				next := blocks[(i+1)%len(blocks)]
 				half := next[:rapid.IntRange(1, len(next)-1).Draw(rt, "half")]
-				if _, err := a.out.out.Write(half); err != nil {
-					t.Fatal(err)
+				file, oerr := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+				if oerr != nil {
+					t.Fatal(oerr)
 				}
-				err = a.Close()
+				_, err = file.Write(half)
+				err = errors.Join(err, file.Close(), a.Close())
 			default:
 				continue
 			}
@@ -70,7 +74,7 @@ func TestAppendCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 			have := a.Have()
-			if a, err = OpenAppend(context.Background(), dir, 0, ""); err != nil {
+			if a, err = tracefile.OpenAppend(context.Background(), dir, 0, ""); err != nil {
 				t.Fatal(err)
 			}
 			if again := a.Have(); again.Defs != have.Defs || !maps.Equal(again.Streams, have.Streams) {
@@ -84,27 +88,22 @@ func TestAppendCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := len(data) - trailerLength
-		if len(got) < n || !slices.Equal(got[:fileHeader+1], data[:fileHeader+1]) {
+		n := len(data) - tracefile.TrailerSize
+		if len(got) < n || !slices.Equal(got[:tracefile.HeaderSize+1], data[:tracefile.HeaderSize+1]) {
 			rt.Fatalf("%d bytes, want %d", len(got), len(data))
 		}
-		want, _ := readBlocks(t, from)
-		if list, r := readBlocks(t, dir); !slices.Equal(list, want) || !r.Closed(0) || len(r.Problems()) > 0 {
+		want, _ := tracetest.Events(t, from)
+		if list, r := tracetest.Events(t, dir); !slices.Equal(list, want) || !r.Closed(0) || len(r.Problems()) > 0 {
 			rt.Fatalf("%d blocks, want %d; %v", len(list), len(want), r.Problems())
 		}
 	})
 }
 
 func TestAppendRefuses(t *testing.T) {
-	data := wholeFile(t)
-	from := t.TempDir()
-	path := filepath.Join(from, FileName(0))
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	blocks := rawBlocks(t, from)
+	data := tracetest.File(t)
+	blocks := rawBlocks(t, data)
 	dir := t.TempDir()
-	a, err := OpenAppend(context.Background(), dir, 3, "")
+	a, err := tracefile.OpenAppend(context.Background(), dir, 3, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +111,7 @@ func TestAppendRefuses(t *testing.T) {
 	flipped[len(flipped)-1] ^= 1
 	header := slices.Clone(blocks[1])
 	header[8] ^= 1
-	index := data[len(data)-trailerLength-blockHeader*2:]
+	index := data[len(data)-tracefile.TrailerSize-tracefile.BlockHeaderSize*2:]
 	for what, b := range map[string][]byte{
 		"checksum is wrong": flipped, "no valid block header": header, "came as": blocks[1][:len(blocks[1])-1],
 		"longer": append(slices.Clone(blocks[1]), 0),
@@ -129,7 +128,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	// A gap is taken, and told by readers.
 	for _, b := range blocks {
-		r, _, err := ParseBlockHeader(b)
+		r, _, err := tracefile.ParseBlockHeader(b)
 		if err != nil || r.Node != -1 {
 			t.Fatal(err)
 		}
@@ -143,18 +142,22 @@ func TestAppendRefuses(t *testing.T) {
 	if err := a.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, filepath.Join(dir, FileName(3)))
+	r, err := trace.Open(filepath.Join(dir, tracefile.FileName(3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	if p := r.Problems(); len(p) != 1 || !strings.Contains(p[0].What,
 		"1 blocks of stream 1 before this one are lost") {
 		t.Errorf("%v", p)
 	}
-	if _, err := OpenAppend(context.Background(), dir, MaxNode+1, ""); err == nil {
+	if _, err := tracefile.OpenAppend(context.Background(), dir, tracefile.MaxNode+1, ""); err == nil {
 		t.Error("a node out of range")
 	}
-	if err := os.Rename(filepath.Join(dir, FileName(3)), filepath.Join(dir, FileName(4))); err != nil {
+	if err := os.Rename(filepath.Join(dir, tracefile.FileName(3)), filepath.Join(dir, tracefile.FileName(4))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenAppend(context.Background(), dir, 4, ""); err == nil ||
+	if _, err := tracefile.OpenAppend(context.Background(), dir, 4, ""); err == nil ||
 		!strings.Contains(err.Error(), "it holds node 3") {
 		t.Errorf("%v", err)
 	}
@@ -162,70 +165,66 @@ func TestAppendRefuses(t *testing.T) {
 
 // FuzzRawBlock: whatever comes from a network.
 func FuzzRawBlock(f *testing.F) {
-	dir := f.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileName(0)), wholeFile(f), 0o666); err != nil {
-		f.Fatal(err)
-	}
-	for _, b := range rawBlocks(f, dir)[:4] {
+	for _, b := range rawBlocks(f, tracetest.File(f))[:4] {
 		f.Add(b)
-		f.Add(b[:BlockHeaderSize])
+		f.Add(b[:tracefile.BlockHeaderSize])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<20 {
 			return
 		}
 		data = slices.Clone(data)
-		if len(data) >= blockHeader {
-			resumAll(append(make([]byte, fileHeader), data...)) // as it is, and with right sums
+		if len(data) >= tracefile.BlockHeaderSize {
+			tracetest.CorrectSums(append(make([]byte, tracefile.HeaderSize), data...)) // as it is, and with right sums
 		}
-		b, size, err := ParseBlockHeader(data)
+		b, size, err := tracefile.ParseBlockHeader(data)
 		if err != nil {
 			return
 		}
-		if size < BlockHeaderSize || size > MaxBlockSize || b.Bytes != nil && len(b.Bytes) != size {
+		if size < tracefile.BlockHeaderSize || size > tracefile.MaxBlockSize || b.Bytes != nil && len(b.Bytes) != size {
 			t.Fatalf("%+v, %d", b, size)
 		}
-		var batch Batch
-		_ = b.Read(&batch)
+		var defs trace.Defs
+		_ = defs.ReadBlock(b.Bytes, new(trace.Batch))
 	})
 }
 
 // The blocks that a Writer without a file gives make the file that one with a file writes.
 func TestSink(t *testing.T) {
 	dir := t.TempDir()
-	a, err := OpenAppend(context.Background(), dir, 0, "")
+	a, err := tracefile.OpenAppend(context.Background(), dir, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := CreateSink(0, Options{BufferBytes: 1 << 10}, func(b *RawBlock) error {
-		if b.Node != 0 {
-			t.Errorf("a block of node %d", b.Node)
-		}
-		return a.Append(b.Bytes)
-	})
+	w, err := trace.CreateSink(0, trace.Options{BufferBytes: 1 << 10}, a.Append)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		w.DefineDF(DF(i+1), w.Name("x"), []int64{int64(i)})
-		w.Stream(i%2).Emit(int64(i), KindDFStored, uint64(i+1), 0)
+		w.DefineDF(trace.DF(i+1), w.Name("x"), []int64{int64(i)})
+		w.Stream(i%2).Emit(int64(i), trace.KindDFStored, uint64(i+1), 0)
 	}
 	if err := errors.Join(w.Close(), a.Finish()); err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, dir)
-	noProblems(t, r)
-	if r.Events() != 1000 || r.Defs(0).DFCount() != 1000 {
-		t.Errorf("%d events of %d DFs", r.Events(), r.Defs(0).DFCount())
-	}
-	if w, err = CreateSink(0, Options{}, func(*RawBlock) error { return errFull }); err != nil {
+	r, err := trace.Open(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	w.Stream(0).Emit(1, KindIdle)
+	defer r.Close()
+	r.Verify(2)
+	if r.Events() != 1000 || r.Defs(0).DFCount() != 1000 || len(r.Problems()) > 0 {
+		t.Errorf("%d events of %d DFs, %v", r.Events(), r.Defs(0).DFCount(), r.Problems())
+	}
+	errFull := errors.New("no space left on device")
+	if w, err = trace.CreateSink(0, trace.Options{}, func([]byte) error { return errFull }); err != nil {
+		t.Fatal(err)
+	}
+	w.Stream(0).Emit(1, trace.KindIdle)
 	if err := w.Close(); !errors.Is(err, errFull) || w.Lost() != 1 {
 		t.Error(err, w.Lost())
 	}
-	if _, err := CreateSink(-1, Options{}, nil); err == nil {
+	if _, err := trace.CreateSink(-1, trace.Options{}, nil); err == nil {
 		t.Error("node -1")
 	}
 }
@@ -233,11 +232,7 @@ func TestSink(t *testing.T) {
 // TestAppendNeverSplits: a file that was removed, replaced or cut while it was written is not written to, and
 // nothing takes its place.
 func TestAppendNeverSplits(t *testing.T) {
-	from := t.TempDir()
-	if err := os.WriteFile(filepath.Join(from, FileName(0)), wholeFile(t), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	blocks := rawBlocks(t, from)
+	blocks := rawBlocks(t, tracetest.File(t))
 	for name, change := range map[string]func(dir, path string) error{
 		"removed":        func(_, path string) error { return os.Remove(path) },
 		"folder removed": func(dir, _ string) error { return os.RemoveAll(dir) },
@@ -249,8 +244,8 @@ func TestAppendNeverSplits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "t")
-			path := filepath.Join(dir, FileName(0))
-			a, err := OpenAppend(t.Context(), dir, 0, "")
+			path := filepath.Join(dir, tracefile.FileName(0))
+			a, err := tracefile.OpenAppend(t.Context(), dir, 0, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,16 +255,46 @@ func TestAppendNeverSplits(t *testing.T) {
 			before, _ := os.ReadFile(path)
 			for range 2 {
 				err := a.Append(blocks[1])
-				if !errors.Is(err, ErrReplaced) || strings.Contains(err.Error(), "\n") {
+				if !errors.Is(err, tracefile.ErrReplaced) || strings.Contains(err.Error(), "\n") {
 					t.Error(err)
 				}
 			}
 			if after, _ := os.ReadFile(path); !slices.Equal(before, after) {
 				t.Errorf("there were %d bytes, and are %d", len(before), len(after))
 			}
-			if err := a.Finish(); !errors.Is(err, ErrReplaced) {
+			if err := a.Finish(); !errors.Is(err, tracefile.ErrReplaced) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A file is continued for its own run only, and an id must be one.
+func TestWritersCheckRun(t *testing.T) {
+	const runA, runB = "aaaaaaaaaaaaaaaaaaaaaaaa00000001", "bbbbbbbbbbbbbbbbbbbbbbbb00000002"
+	dir := t.TempDir()
+	w, err := trace.Create(dir, 0, trace.Options{Run: runA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tracefile.OpenAppend(t.Context(), dir, 0, runB); err == nil || !strings.HasSuffix(err.Error(),
+		"it belongs to run "+runA[:24]+", not to run "+runB[:24]) {
+		t.Error(err)
+	}
+	a, err := tracefile.OpenAppend(t.Context(), dir, 0, runA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	for _, run := range []string{"x", "abcdef"} {
+		if _, err := trace.Create(dir, 1, trace.Options{Run: run}); err == nil || !strings.Contains(err.Error(), run) {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, tracefile.FileName(1))); err == nil {
+		t.Error("the file was made")
 	}
 }

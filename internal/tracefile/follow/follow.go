@@ -1,4 +1,5 @@
-package trace
+// Package follow reads a trace while it is written.
+package follow
 
 import (
 	"cmp"
@@ -11,9 +12,11 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
 )
 
-// Reading a trace while it is written. The scan that finds blocks without an index (scan.go) can be asked
+// The scan that finds blocks without an index (scan.go of package tracefile) can be asked
 // again after the file has grown; a Follower is such a scan for each file. What it gives depends on the bytes
 // only, not on when it looked, but for this:
 //
@@ -33,21 +36,22 @@ type Follower struct {
 	files []*followed // by name
 	nodes map[int]*followed
 
-	info    *RunInfo    // never nil
-	infoOf  *RunInfo    // which run.json that is, nil: none
-	read    *RunInfo    // run.json as last read, nil: not yet
-	infoAt  fs.FileInfo // its file then
+	info    *trace.RunInfo // never nil
+	infoOf  *trace.RunInfo // which run.json that is, nil: none
+	read    *trace.RunInfo // run.json as last read, nil: not yet
+	infoAt  fs.FileInfo    // its file then
 	infoErr error
 	version int
-	of      ofRun // what was given so far; no other run's files and run.json are taken
+	of      tracefile.OfRun // what was given so far; no other run's files and run.json are taken
 
-	raw []byte
-	buf []byte
+	raw   []byte
+	batch trace.Batch // space for reading definitions
 }
 
 // followed is a file of the trace.
 type followed struct {
-	nodeFile
+	tracefile.File
+	defs    trace.Defs
 	stat    fs.FileInfo // nil: not looked at
 	headed  bool        // the file header was read
 	foreign string      // why it is left out
@@ -56,20 +60,19 @@ type followed struct {
 	over    bool        // there is nothing more to come, or it is given up
 	idle    bool        // all was given that was there at the last look
 
-	indexed []block // what the index says is left
-	held    *block  // given, but the call failed: to be given again
-	ends    streamEnds
-	lost    uint64 // blocks, see Lost
+	indexed []tracefile.Block // what the index says is left
+	held    *tracefile.Block  // given, but the call failed: to be given again
+	lost    uint64            // blocks, see Lost
 }
 
-// NewFollower follows the trace in the folder dir, or a single file of one. It need not be there yet.
-func NewFollower(dir string) *Follower {
-	return &Follower{path: dir, names: files.NewNames(dir, ".wst"), nodes: map[int]*followed{}, info: &RunInfo{}}
+// New follows the trace in the folder dir, or a single file of one. It need not be there yet.
+func New(dir string) *Follower {
+	return &Follower{path: dir, names: files.NewNames(dir, ".wst"), nodes: map[int]*followed{}, info: &trace.RunInfo{}}
 }
 
 // Info returns what run.json says, as last read by Poll: with nothing in it before there is
 // one, never nil. It is not changed later; a new one has another InfoVersion.
-func (f *Follower) Info() *RunInfo { return f.info }
+func (f *Follower) Info() *trace.RunInfo { return f.info }
 
 // InfoVersion grows with every new Info; 0: there was no run.json.
 func (f *Follower) InfoVersion() int { return f.version }
@@ -78,7 +81,7 @@ func (f *Follower) InfoVersion() int { return f.version }
 func (f *Follower) Nodes() []int { return slices.Sorted(maps.Keys(f.nodes)) }
 
 // Defs returns the definitions of a node's file so far, nil if there is no file. Poll adds to them.
-func (f *Follower) Defs(node int) *Defs {
+func (f *Follower) Defs(node int) *trace.Defs {
 	if ff := f.nodes[node]; ff != nil {
 		return &ff.defs
 	}
@@ -89,7 +92,7 @@ func (f *Follower) Defs(node int) *Defs {
 // its blocks were given then, unless Poll ended with an error.
 func (f *Follower) Closed(node int) bool {
 	ff := f.nodes[node]
-	return ff != nil && ff.closed
+	return ff != nil && ff.Closed
 }
 
 // Lost returns how many blocks of a node's file are known to be missing or damaged: those that Poll passed
@@ -100,40 +103,41 @@ func (f *Follower) Lost(node int) uint64 {
 	if ff == nil {
 		return 0
 	}
-	if ff.closed && ff.need > ff.defined {
-		return ff.lost + uint64(ff.need-ff.defined)
+	if ff.Closed {
+		return ff.lost + uint64(ff.MissingDefs())
 	}
 	return ff.lost
 }
 
 // Problems returns what is wrong with what came so far. That something has not come is none.
-func (f *Follower) Problems() []Problem {
-	var list []Problem
+func (f *Follower) Problems() []tracefile.Problem {
+	var list []tracefile.Problem
 	if f.infoErr != nil {
-		list = append(list, Problem{Kind: Damaged, File: runFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
+		list = append(list, tracefile.Problem{Kind: tracefile.Damaged, File: tracefile.RunFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
 	}
-	if why := f.of.foreign(f.read.mark()); why != "" {
-		list = append(list, Problem{Kind: Foreign, File: runFile, What: why, Node: -1, Stream: -1})
+	if why := f.of.ForeignID(id(f.read)); why != "" {
+		list = append(list, tracefile.Problem{Kind: tracefile.Foreign, File: tracefile.RunFile, What: why, Node: -1, Stream: -1})
 	}
 	for _, ff := range f.files {
-		list = append(list, ff.found...)
+		list = append(list, ff.Found...)
 		if ff.foreign != "" {
-			list = append(list, Problem{Kind: Foreign, File: ff.name, What: ff.foreign, Node: ff.node, Stream: -1})
+			list = append(list, tracefile.Problem{Kind: tracefile.Foreign, File: ff.Name, What: ff.foreign, Node: ff.Node, Stream: -1})
 		}
-		if ff.need > ff.defined {
-			list = append(list, ff.lostDefs())
-		}
+		list = append(list, ff.LostDefs()...)
 		if ff.headErr != nil {
-			list = append(list, Problem{Kind: Damaged, File: ff.name, What: ff.headErr.Error(),
-				Node: ff.nodeByName(), Stream: -1})
+			list = append(list, tracefile.Problem{Kind: tracefile.Damaged, File: ff.Name, What: ff.headErr.Error(),
+				Node: ff.NodeByName(), Stream: -1})
 		}
 	}
-	return append(list, f.info.unwritten()...)
+	for _, n := range f.info.Nodes {
+		list = append(list, tracefile.NotWritten(n.Node, n.Unwritten, n.Error)...)
+	}
+	return list
 }
 
 // Close ends the following.
 func (f *Follower) Close() error {
-	again := NewFollower(f.path)
+	again := New(f.path)
 	again.info, again.version = f.info, f.version
 	*f = *again
 	return nil
@@ -143,7 +147,7 @@ func (f *Follower) Close() error {
 // call, file by file and in the order of each file, and returns for how many. A block
 // whose bytes are not all there yet waits for the next call. Damaged bytes are passed over
 // and noted. Where fn fails, Poll returns its error, and begins with that block the next time.
-func (f *Follower) Poll(ctx context.Context, fn func(b *RawBlock) error) (int, error) {
+func (f *Follower) Poll(ctx context.Context, fn func(b *tracefile.RawBlock) error) (int, error) {
 	f.readInfo()
 	if err := f.look(); err != nil {
 		return 0, err
@@ -162,12 +166,12 @@ func (f *Follower) Poll(ctx context.Context, fn func(b *RawBlock) error) (int, e
 
 // readInfo reads run.json if it is another one than last time.
 func (f *Follower) readInfo() {
-	st, err := os.Stat(filepath.Join(f.path, runFile))
+	st, err := os.Stat(filepath.Join(f.path, tracefile.RunFile))
 	if err != nil || f.infoAt != nil && os.SameFile(st, f.infoAt) && st.ModTime().Equal(f.infoAt.ModTime()) &&
 		st.Size() == f.infoAt.Size() {
 		return
 	}
-	info, err := ReadRunInfo(f.path)
+	info, err := trace.ReadRunInfo(f.path)
 	if f.infoErr = err; err != nil {
 		return // the next time, if it is being written over
 	}
@@ -186,9 +190,9 @@ func (f *Follower) look() error {
 	for _, name := range names {
 		path := filepath.Join(f.path, name)
 		i, known := slices.BinarySearchFunc(f.files, path,
-			func(ff *followed, path string) int { return cmp.Compare(ff.path, path) })
+			func(ff *followed, path string) int { return cmp.Compare(ff.Path, path) })
 		if !known {
-			ff := &followed{nodeFile: nodeFile{path: path, name: filepath.Base(path), node: -1}, ends: streamEnds{}}
+			ff := &followed{File: tracefile.File{Path: path, Name: filepath.Base(path), Node: -1}}
 			f.files = slices.Insert(f.files, i, ff)
 		}
 	}
@@ -197,13 +201,13 @@ func (f *Follower) look() error {
 
 // giveUp notes why a file is not read any further.
 func (ff *followed) giveUp(format string, args ...any) {
-	ff.problem(Damaged, ff.at, format, args...)
+	ff.Note(tracefile.Damaged, ff.At, format, args...)
 	ff.over = true
 }
 
 // open opens a file if there may be something new in it.
 func (ff *followed) open() *os.File {
-	st, err := os.Stat(ff.path)
+	st, err := os.Stat(ff.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && ff.stat == nil:
 		return nil
@@ -211,15 +215,15 @@ func (ff *followed) open() *os.File {
 		ff.giveUp("the file was removed while it was read")
 		return nil
 	case err != nil:
-		ff.headErr = plain(err)
+		ff.headErr = tracefile.Plain(err)
 		return nil
 	case !st.Mode().IsRegular(): // opening a pipe might wait for ever
 		ff.giveUp("%v", files.Odd(st.Mode()))
 		return nil
-	case ff.idle && st.Size() == ff.size && os.SameFile(st, ff.stat):
+	case ff.idle && st.Size() == ff.Size && os.SameFile(st, ff.stat):
 		return nil
 	}
-	file, err := files.Open(ff.path)
+	file, err := files.Open(ff.Path)
 	if err == nil {
 		if st, err = file.Stat(); err != nil {
 			file.Close()
@@ -227,11 +231,11 @@ func (ff *followed) open() *os.File {
 	}
 	switch {
 	case err != nil:
-		ff.headErr = plain(err)
+		ff.headErr = tracefile.Plain(err)
 		return nil
 	case ff.stat != nil && !os.SameFile(st, ff.stat):
 		ff.giveUp("another file took its place while it was read; what that holds is not shown")
-	case st.Size() < ff.at:
+	case st.Size() < ff.At:
 		ff.giveUp("the file was cut to %d bytes while it was read; what it holds from now on is not shown",
 			st.Size())
 	}
@@ -240,13 +244,12 @@ func (ff *followed) open() *os.File {
 		return nil
 	}
 	ff.headErr = nil
-	ff.stat, ff.size = st, st.Size()
-	ff.searched = min(ff.searched, ff.size)
+	ff.stat, ff.Size = st, st.Size()
 	return file
 }
 
 // poll gives the new blocks of a file.
-func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) error) (int, error) {
+func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.RawBlock) error) (int, error) {
 	if ff.over || !ff.begun {
 		return 0, nil
 	}
@@ -255,10 +258,10 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 		return 0, nil
 	}
 	defer file.Close()
-	ff.file, ff.idle = file, false
-	if blocks, ok := ff.readIndex(); ok && !ff.closed {
-		ff.closed = true
-		ff.indexed = slices.DeleteFunc(blocks, func(b block) bool { return b.at < ff.at })
+	ff.Bytes, ff.idle = file, false
+	if blocks, ok := ff.ReadIndex(); ok && !ff.Closed {
+		ff.Closed = true
+		ff.indexed = slices.DeleteFunc(blocks, func(b tracefile.Block) bool { return b.At < ff.At })
 	}
 	n := 0
 	for {
@@ -266,36 +269,35 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 			return n, err
 		}
 		again := ff.held != nil
-		before := ff.scanned
+		before := ff.Scan
 		b, ok := ff.nextBlock()
 		if !ok {
 			ff.idle = true
-			ff.over = ff.closed
+			ff.over = ff.Closed
 			return n, nil
 		}
-		if b.Kind != blockData && b.Kind != blockDefs {
+		if b.Kind != tracefile.DataBlock && b.Kind != tracefile.DefsBlock {
 			continue
 		}
 		var err error
-		if f.raw, err = readRaw(file, f.raw, &b); err != nil && !again && !ff.closed && b.end() == ff.size {
-			ff.scanned = before // maybe its bytes are not all there
+		if f.raw, err = tracefile.ReadBlock(file, f.raw, &b); err != nil && !again && !ff.Closed && b.End() == ff.Size {
+			ff.Scan = before // maybe its bytes are not all there
 			return n, nil
 		}
 		if !again {
-			ff.count(&b)
+			ff.lost += uint64(ff.NoteGap(&b))
 		}
 		if err != nil {
 			ff.lost++
-			ff.bad(&b, err)
+			ff.NoteBad(&b, err)
 			continue
 		}
-		if b.Kind == blockDefs && !again {
-			if f.buf, err = ff.addDefs(f.buf, f.raw[blockHeader:], &b); err != nil {
-				ff.badDefs(&b, err)
+		if b.Kind == tracefile.DefsBlock && !again {
+			if err := ff.defs.ReadBlock(f.raw, &f.batch); err != nil {
+				ff.NoteBad(&b, err)
 			}
 		}
-		raw := newRawBlock(ff.node, &b)
-		raw.Bytes, raw.defs, raw.note = f.raw, &ff.defs, ff.bad
+		raw := tracefile.NewRawBlock(ff.Node, &b, f.raw)
 		if err := fn(&raw); err != nil {
 			ff.held = &b
 			return n, err
@@ -306,39 +308,39 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *RawBlock) 
 
 // begin reads the headers of new files, and takes the files and the run.json of one run.
 func (f *Follower) begin() {
-	var files []*nodeFile
+	var files []*tracefile.File
 	for _, ff := range f.files {
 		if ff.headed || ff.readHead() {
-			files = append(files, &ff.nodeFile)
+			files = append(files, &ff.File)
 		}
 	}
 	of := f.of
-	if !of.run.told() {
-		of = findRun(f.read, files)
+	if !of.Run.Told() {
+		of = tracefile.FindRun(id(f.read), files)
 	}
 	for _, ff := range f.files {
 		if !ff.headed || ff.begun || ff.over {
 			continue
 		}
-		ff.foreign = of.foreign(ff.run)
+		ff.foreign = of.Foreign(ff.Run)
 		switch {
 		case ff.foreign != "":
-		case f.nodes[ff.node] != nil:
-			ff.giveUp("another file holds node %d, too: this one is left out", ff.node)
+		case f.nodes[ff.Node] != nil:
+			ff.giveUp("another file holds node %d, too: this one is left out", ff.Node)
 		default:
-			ff.begun, ff.at = true, fileHeader
-			f.nodes[ff.node] = ff
-			if ff.run.told() {
+			ff.begun, ff.At = true, tracefile.HeaderSize
+			f.nodes[ff.Node] = ff
+			if ff.Run.Told() {
 				f.of = of
 			}
 		}
 	}
 	info := f.read
-	if of.foreign(info.mark()) != "" {
+	if of.ForeignID(id(info)) != "" {
 		info = nil
 	}
 	if info != f.infoOf {
-		f.infoOf, f.info = info, cmp.Or(info, &RunInfo{})
+		f.infoOf, f.info = info, cmp.Or(info, &trace.RunInfo{})
 		f.version++
 	}
 }
@@ -353,18 +355,18 @@ func (ff *followed) readHead() bool {
 		return false
 	}
 	defer file.Close()
-	ff.file, ff.idle = file, true
-	if ff.size < fileHeader {
+	ff.Bytes, ff.idle = file, true
+	if ff.Size < tracefile.HeaderSize {
 		return false
 	}
 	// A header that is damaged may be told by the blocks that come.
-	ff.headErr = ff.readFileHeader()
+	ff.headErr = ff.ReadHeader()
 	ff.headed, ff.idle = ff.headErr == nil, ff.headErr != nil
 	return ff.headed
 }
 
 // nextBlock is the block to be given next.
-func (ff *followed) nextBlock() (block, bool) {
+func (ff *followed) nextBlock() (tracefile.Block, bool) {
 	switch {
 	case ff.held != nil:
 		b := *ff.held
@@ -374,33 +376,33 @@ func (ff *followed) nextBlock() (block, bool) {
 		b := ff.indexed[0]
 		ff.indexed = ff.indexed[1:]
 		return b, true
-	case ff.closed:
-		return block{}, false
+	case ff.Closed:
+		return tracefile.Block{}, false
 	}
-	return ff.next(false)
+	return ff.Next(false)
 }
 
-// count notes what is missing before a block.
-func (ff *followed) count(b *block) {
-	if b.Kind == blockDefs {
-		ff.lost += uint64(max(b.Seq, ff.defined) - ff.defined)
-		ff.defsGap(b)
-		return
+// Read decodes a block of events that Poll gave, or a copy of it. One that cannot be decoded, though it is
+// what was written, is an error, which is also noted among the problems.
+func (f *Follower) Read(b *tracefile.RawBlock, dst *trace.Batch) error {
+	ff := f.nodes[b.Node]
+	if b.Defs || ff == nil {
+		return errors.New("not a block of events of this trace")
 	}
-	next := ff.ends[b.Stream].next
-	ff.lost += uint64(max(b.Seq, next) - next)
-	ff.gapBefore(b, ff.ends)
-	ff.need = max(ff.need, b.Defs)
+	err := ff.defs.ReadBlock(b.Bytes, dst)
+	if err != nil {
+		blk := tracefile.Block{At: b.Offset}
+		_ = blk.Parse(b.Bytes)
+		ff.NoteBad(&blk, err)
+	}
+	dst.Node, dst.Offset = b.Node, b.Offset
+	return err
 }
 
-// bad notes a block that cannot be read.
-func (ff *followed) bad(b *block, err error) {
-	if b.Kind == blockDefs {
-		ff.badDefs(b, err)
-		return
+// id is the id of a run.
+func id(info *trace.RunInfo) string {
+	if info == nil {
+		return ""
 	}
-	p := ff.badBlock(b, err)
-	if last := ff.problem(p.Kind, p.Offset, "%s", p.What); last != nil {
-		*last = p
-	}
+	return info.ID
 }

@@ -1,4 +1,4 @@
-package trace
+package tracefile
 
 import (
 	"encoding/binary"
@@ -14,20 +14,20 @@ import (
 // Sizes and names of the format; doc.go draws them.
 const (
 	fileMagic    = "WSTRACE\x01"
-	blockMagic   = "\xabWSB"
+	BlockMagic   = "\xabWSB"
 	trailerMagic = "WSINDEX\x01"
 
-	version       = 1
-	fileHeader    = 32
-	blockHeader   = 64
-	trailerLength = 16
+	version         = 1
+	HeaderSize      = 32 // of a file
+	BlockHeaderSize = 64
+	TrailerSize     = 16
 )
 
 // Kinds of blocks.
 const (
-	blockDefs  = 1
-	blockData  = 2
-	blockIndex = 3
+	DefsBlock  = 1
+	DataBlock  = 2
+	IndexBlock = 3
 )
 
 // Codecs.
@@ -38,14 +38,18 @@ const (
 
 // Flags of a data block.
 const (
-	flagStarted  = 1 // holds an onProgramStarted
-	flagFinished = 2 // holds an onProgramFinished
-	flagSync     = 4 // holds an onClockSync
+	FlagStarted  = 1 // holds an onProgramStarted
+	FlagFinished = 2 // holds an onProgramFinished
+	FlagSync     = 4 // holds an onClockSync
 )
 
 // Limits that a reader may rely on: what claims to be beyond them is damaged.
 const (
-	maxRaw = 16 << 20 // unpacked length of a block
+	MaxRaw = 16 << 20 // unpacked length of a block
+	// MaxBlockSize is the greatest length of a block in a file, header included.
+	MaxBlockSize = BlockHeaderSize + MaxRaw + 1<<20
+	// MaxNode is the highest node number.
+	MaxNode = 1<<16 - 1
 	// A block unpacks to at most ratioFree + ratio times its length in the file, so that a small file cannot ask
 	// for much memory. The writer pads where zstd does better.
 	ratio     = 64
@@ -54,10 +58,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+// Checksum is the sum of the format.
+func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// header is the fixed header of a block, as it is in the file between magic and its own checksum.
-type header struct {
+// Header is the fixed header of a block, as it is in the file between magic and its own checksum.
+type Header struct {
 	Kind, Codec byte
 	Flags       uint16
 	Stream      uint32
@@ -70,25 +75,26 @@ type header struct {
 	Sum         uint32 // CRC-32C of the payload as it is in the file
 }
 
-func (h *header) append(b []byte) []byte {
+// Append appends the header with magic and sum.
+func (h *Header) Append(b []byte) []byte {
 	at := len(b)
-	b, _ = binary.Append(append(b, blockMagic...), binary.LittleEndian, h) // its fields are of fixed sizes
-	return binary.LittleEndian.AppendUint32(b, checksum(b[at:]))
+	b, _ = binary.Append(append(b, BlockMagic...), binary.LittleEndian, h) // its fields are of fixed sizes
+	return binary.LittleEndian.AppendUint32(b, Checksum(b[at:]))
 }
 
 var errHeader = errors.New("no valid block header")
 
-// parse reads a header and checks everything that can be checked without the payload.
-func (h *header) parse(b []byte) error {
-	if len(b) < blockHeader || string(b[:4]) != blockMagic ||
-		checksum(b[:blockHeader-4]) != binary.LittleEndian.Uint32(b[blockHeader-4:]) {
+// Parse reads a header and checks everything that can be checked without the payload.
+func (h *Header) Parse(b []byte) error {
+	if len(b) < BlockHeaderSize || string(b[:4]) != BlockMagic ||
+		Checksum(b[:BlockHeaderSize-4]) != binary.LittleEndian.Uint32(b[BlockHeaderSize-4:]) {
 		return errHeader
 	}
 	_, err := binary.Decode(b[4:], binary.LittleEndian, h)
 	switch {
 	case err != nil:
 		return err
-	case h.Raw > maxRaw || uint64(h.Raw) > ratioFree+ratio*uint64(h.Packed):
+	case h.Raw > MaxRaw || uint64(h.Raw) > ratioFree+ratio*uint64(h.Packed):
 		return errors.New("block claims to unpack to an impossible length")
 	case h.Codec == codecStored && h.Raw != h.Packed:
 		return errors.New("stored block with two lengths")
@@ -100,33 +106,54 @@ func (h *header) parse(b []byte) error {
 	return nil
 }
 
-// blockFile writes blocks to a file.
-type blockFile struct {
-	out     output
+// Output is what a BlockFile needs of a file.
+type Output interface {
+	Write([]byte) (int, error)
+	Truncate(size int64) error
+	Seek(offset int64, whence int) (int64, error)
+	Close() error
+}
+
+// BlockFile writes blocks to a file. Its first failure to do so is told by Failed.
+type BlockFile struct {
+	Failed  bool
+	out     Output
 	at      int64 // length of the file up to the last whole block
 	zstd    *zstd.Encoder
-	seqs    map[int]uint32
+	seqs    map[uint32]uint32
 	defs    uint32
 	index   []byte // entries of the index so far
 	entries uint32
-	pack    packer
-	raw     []byte
 	block   []byte
-	failed  bool
 }
 
-func newBlockFile(out output, node int, run runMark, level int) (*blockFile, error) {
-	f := &blockFile{out: out, seqs: map[int]uint32{}}
+// CheckFile finds what is wrong with what the header of a file is to tell.
+func CheckFile(node int, run string) error {
+	if node < 0 || node > MaxNode {
+		return fmt.Errorf("trace: node %d is not in 0 to %d", node, MaxNode)
+	}
+	_, err := MarkOf(run)
+	return err
+}
+
+// NewBlockFile begins the file of a node of the run with an id, see CheckFile. level is that of zstd, from 1;
+// below 0 blocks are stored as they are.
+func NewBlockFile(out Output, node int, id string, level int) (*BlockFile, error) {
+	run, err := MarkOf(id)
+	if err != nil {
+		return nil, err
+	}
+	f := &BlockFile{out: out, seqs: map[uint32]uint32{}}
 	if level >= 0 {
 		f.zstd = encoders[min(max(level, 1), len(encoders))-1]()
 	}
 	le := binary.LittleEndian
 	b := append(f.block, fileMagic...)
 	b = le.AppendUint16(b, version)
-	b = le.AppendUint16(b, fileHeader)
+	b = le.AppendUint16(b, HeaderSize)
 	b = le.AppendUint32(b, uint32(node))
 	b = append(b, run[:]...)
-	b = le.AppendUint32(b, checksum(b))
+	b = le.AppendUint32(b, Checksum(b))
 	f.block = b
 	return f, f.flush()
 }
@@ -134,8 +161,8 @@ func newBlockFile(out output, node int, run runMark, level int) (*blockFile, err
 // encoders by level, from 1. Each serves all writers of the process: an encoder's tables
 // are larger than everything else that a writer needs.
 var encoders = [...]func() *zstd.Encoder{
-	encoder(zstd.SpeedFastest), encoder(zstd.SpeedDefault), encoder(zstd.SpeedBetterCompression), encoder(
-		zstd.SpeedBestCompression),
+	encoder(zstd.SpeedFastest), encoder(zstd.SpeedDefault), encoder(zstd.SpeedBetterCompression),
+	encoder(zstd.SpeedBestCompression),
 }
 
 func encoder(level zstd.EncoderLevel) func() *zstd.Encoder {
@@ -150,7 +177,7 @@ func encoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 }
 
 // flush writes f.block as a whole, or leaves the file as it was.
-func (f *blockFile) flush() error {
+func (f *BlockFile) flush() error {
 	n, err := f.out.Write(f.block)
 	if err == nil && n < len(f.block) {
 		err = io.ErrShortWrite
@@ -167,38 +194,48 @@ func (f *blockFile) flush() error {
 	return nil
 }
 
-// put writes a block with the payload f.raw.
-func (f *blockFile) put(h *header) error {
-	b := append(f.block[:0], make([]byte, blockHeader)...)
-	h.Raw = uint32(len(f.raw))
+// Put writes a block with the payload raw. It numbers the block and fills in lengths and sums. The number is
+// used up even if the block does not get into the file: the gap shows a reader what is missing.
+func (f *BlockFile) Put(h *Header, raw []byte) error {
+	h.Defs = f.defs
+	switch h.Kind {
+	case DefsBlock:
+		h.Seq = f.defs
+		f.defs++
+	case DataBlock:
+		h.Seq = f.seqs[h.Stream]
+		f.seqs[h.Stream]++
+	}
+	b := append(f.block[:0], make([]byte, BlockHeaderSize)...)
+	h.Raw = uint32(len(raw))
 	h.Codec = codecStored
-	if f.zstd != nil && len(f.raw) > 32 {
-		b = f.zstd.EncodeAll(f.raw, b)
+	if f.zstd != nil && len(raw) > 32 {
+		b = f.zstd.EncodeAll(raw, b)
 		h.Codec = codecZstd
 	}
-	if h.Codec == codecStored || len(b)-blockHeader >= len(f.raw) {
+	if h.Codec == codecStored || len(b)-BlockHeaderSize >= len(raw) {
 		h.Codec = codecStored
-		b = append(b[:blockHeader], f.raw...)
+		b = append(b[:BlockHeaderSize], raw...)
 	}
-	if short := (len(f.raw)-ratioFree+ratio-1)/ratio - (len(b) - blockHeader); short > 0 {
+	if short := (len(raw)-ratioFree+ratio-1)/ratio - (len(b) - BlockHeaderSize); short > 0 {
 		b = appendSkippable(b, short)
 	}
-	h.Packed = uint32(len(b) - blockHeader)
-	h.Sum = checksum(b[blockHeader:])
-	h.append(b[:0:blockHeader])
+	h.Packed = uint32(len(b) - BlockHeaderSize)
+	h.Sum = Checksum(b[BlockHeaderSize:])
+	h.Append(b[:0:BlockHeaderSize])
 	f.block = b
 	if err := f.flush(); err != nil {
-		f.failed = true
+		f.Failed = true
 		return err
 	}
-	if h.Kind != blockIndex {
-		f.enter(f.at-int64(len(b)), b[:blockHeader])
+	if h.Kind != IndexBlock {
+		f.enter(f.at-int64(len(b)), b[:BlockHeaderSize])
 	}
 	return nil
 }
 
 // enter notes a block for the index.
-func (f *blockFile) enter(at int64, header []byte) {
+func (f *BlockFile) enter(at int64, header []byte) {
 	f.index = binary.LittleEndian.AppendUint64(f.index, uint64(at))
 	f.index = append(f.index, header...)
 	f.entries++
@@ -212,46 +249,17 @@ func appendSkippable(b []byte, n int) []byte {
 	return append(b, make([]byte, n)...)
 }
 
-// data writes the events of a buffer and returns what could not be written of it.
-func (f *blockFile) data(w *Writer, stream int, buf []uint64) (rest []uint64, err error) {
-	for len(buf) > 0 {
-		h := header{Kind: blockData, Stream: uint32(stream), Defs: f.defs, Seq: f.seqs[stream]}
-		var n int
-		f.raw, n = f.pack.pack(f.raw[:0], w, buf, &h)
-		if n == 0 {
-			return buf, fmt.Errorf("stream %d: an event of kind %d has other arguments than its kind; those"+
-				" after it are dropped", stream, headerKind(buf[0]))
-		}
-		// The number is used up even if the block does not get into the file: the
-		// gap shows a reader what is missing.
-		f.seqs[stream]++
-		if err := f.put(&h); err != nil {
-			return buf, err
-		}
-		buf = buf[n:]
-	}
-	return nil, nil
-}
-
-func (f *blockFile) definitions(p *pending) error {
-	h := header{Kind: blockDefs, Count: uint32(p.nrows + p.ndfs), Seq: f.defs, Defs: f.defs}
-	f.raw = f.pack.packDefs(f.raw[:0], p)
-	f.defs++
-	return f.put(&h)
-}
-
-// close writes the index and the trailer. If an earlier block could not be written, there is no room for them
-// either: readers scan such a file.
-func (f *blockFile) close() error {
+// Close writes the index and the trailer, and closes the file. If an earlier block could not be written,
+// there is no room for them either: readers scan such a file.
+func (f *BlockFile) Close() error {
 	var err error
-	if !f.failed {
+	if !f.Failed {
 		at := f.at
-		if len(f.index) > maxRaw { // readers scan, and see from the trailer that nothing is missing
+		if len(f.index) > MaxRaw { // readers scan, and see from the trailer that nothing is missing
 			f.index, f.entries = nil, 0
 		}
-		f.raw = append(f.raw[:0], f.index...)
-		h := header{Kind: blockIndex, Count: f.entries, Defs: f.defs}
-		if err = f.put(&h); err == nil {
+		h := Header{Kind: IndexBlock, Count: f.entries}
+		if err = f.Put(&h, f.index); err == nil {
 			f.block = binary.LittleEndian.AppendUint64(f.block[:0], uint64(at))
 			f.block = append(f.block, trailerMagic...)
 			err = f.flush()

@@ -1,0 +1,35 @@
+package tracefile
+
+import (
+	"os"
+	"testing"
+)
+
+// An index too large for a block is left out; the trailer still says that the file is whole.
+func TestIndexTooLarge(t *testing.T) {
+	file, err := os.Create(t.TempDir() + "/00000.wst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewBlockFile(file, 0, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Put(&Header{Kind: DataBlock, Count: 1}, []byte("payload")); err != nil {
+		t.Fatal(err)
+	}
+	w.index = make([]byte, MaxRaw+1)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, p := Open(file.Name())
+	if p != nil {
+		t.Fatal(p)
+	}
+	if err := f.While(func() error { f.Find(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if f.NoteGaps(); len(f.Found) > 0 || !f.Closed || len(f.Blocks) != 1 {
+		t.Errorf("%v, closed %v, %d blocks", f.Found, f.Closed, len(f.Blocks))
+	}
+}
