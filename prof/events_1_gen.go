@@ -17,8 +17,7 @@ import (
 //   - weight: the CF's weight
 //   - indices: indices of its label
 type CFCreated struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32)]
+	Event[func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32)]
 }
 
 // Emit records the event at the present time.
@@ -34,13 +33,6 @@ func (e *CFCreated) EmitAt(s *Stream, t int64, cf trace.CF, site trace.Site, par
 		e.emit(s, t, cf, site, parent, execution, weight, indices)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFCreated) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFCreated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFCreated) emitNow(s *Stream, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
 	w := s.trace
@@ -100,7 +92,7 @@ func (e *CFCreated) handle(s *Stream, t int64, cf trace.CF, site trace.Site, par
 }
 func (e *CFCreated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFCreated.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
@@ -118,8 +110,7 @@ func (e *CFCreated) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - cf: the CF
 //   - late: how long it had been ready before this event, with all inputs here; ready time = time - late
 type CFReady struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, late int64)]
+	Event[func(s *Stream, t int64, cf trace.CF, late int64)]
 }
 
 // Emit records the event at the present time.
@@ -135,13 +126,6 @@ func (e *CFReady) EmitAt(s *Stream, t int64, cf trace.CF, late int64) {
 		e.emit(s, t, cf, late)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFReady) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, late int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFReady) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFReady) emitNow(s *Stream, cf trace.CF, late int64) {
 	w := s.trace
@@ -183,7 +167,7 @@ func (e *CFReady) handle(s *Stream, t int64, cf trace.CF, late int64) {
 }
 func (e *CFReady) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFReady.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, late int64) {
@@ -199,8 +183,7 @@ func (e *CFReady) connectAny(name string, priority int, f func(s *Stream, a *Any
 //   - execution: number of the execution, from 1 (a `while` runs several times)
 //   - inputs: its input DFs
 type CFStarted struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF)]
+	Event[func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF)]
 }
 
 // Emit records the event at the present time.
@@ -216,13 +199,6 @@ func (e *CFStarted) EmitAt(s *Stream, t int64, cf trace.CF, execution uint64, in
 		e.emit(s, t, cf, execution, inputs)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFStarted) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFStarted) emitNow(s *Stream, cf trace.CF, execution uint64, inputs []trace.DF) {
 	w := s.trace
@@ -276,7 +252,7 @@ func (e *CFStarted) handle(s *Stream, t int64, cf trace.CF, execution uint64, in
 }
 func (e *CFStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFStarted.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
@@ -295,8 +271,7 @@ func (e *CFStarted) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - execution: number of the execution, from 1 (a `while` runs several times)
 //   - cpu: thread CPU time of the execution in nanoseconds, -1 if not measured
 type CFFinished struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64)]
+	Event[func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64)]
 }
 
 // Emit records the event at the present time.
@@ -312,13 +287,6 @@ func (e *CFFinished) EmitAt(s *Stream, t int64, cf trace.CF, execution uint64, c
 		e.emit(s, t, cf, execution, cpu)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFFinished) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFFinished) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFFinished) emitNow(s *Stream, cf trace.CF, execution uint64, cpu int64) {
 	w := s.trace
@@ -366,7 +334,7 @@ func (e *CFFinished) handle(s *Stream, t int64, cf trace.CF, execution uint64, c
 }
 func (e *CFFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFFinished.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
@@ -381,8 +349,7 @@ func (e *CFFinished) connectAny(name string, priority int, f func(s *Stream, a *
 //   - cf: the CF
 //   - awaited: the DFs it waits for
 type CFWaiting struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, awaited []trace.DF)]
+	Event[func(s *Stream, t int64, cf trace.CF, awaited []trace.DF)]
 }
 
 // Emit records the event at the present time.
@@ -398,13 +365,6 @@ func (e *CFWaiting) EmitAt(s *Stream, t int64, cf trace.CF, awaited []trace.DF) 
 		e.emit(s, t, cf, awaited)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFWaiting) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, awaited []trace.DF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFWaiting) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFWaiting) emitNow(s *Stream, cf trace.CF, awaited []trace.DF) {
 	w := s.trace
@@ -454,7 +414,7 @@ func (e *CFWaiting) handle(s *Stream, t int64, cf trace.CF, awaited []trace.DF) 
 }
 func (e *CFWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFWaiting.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
@@ -474,8 +434,7 @@ func (e *CFWaiting) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - bytes: bytes sent for it
 //   - weight: the CF's weight
 type CFMigrated struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64)]
+	Event[func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64)]
 }
 
 // Emit records the event at the present time.
@@ -491,13 +450,6 @@ func (e *CFMigrated) EmitAt(s *Stream, t int64, cf trace.CF, to int, bytes int64
 		e.emit(s, t, cf, to, bytes, weight)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFMigrated) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFMigrated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFMigrated) emitNow(s *Stream, cf trace.CF, to int, bytes int64, weight float64) {
 	w := s.trace
@@ -547,7 +499,7 @@ func (e *CFMigrated) handle(s *Stream, t int64, cf trace.CF, to int, bytes int64
 }
 func (e *CFMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFMigrated.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {

@@ -15,8 +15,7 @@ import (
 //   - bytes: bytes sent for it
 //   - weight: the CF's weight
 type CFStolen struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64)]
+	Event[func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64)]
 }
 
 // Emit records the event at the present time.
@@ -32,13 +31,6 @@ func (e *CFStolen) EmitAt(s *Stream, t int64, cf trace.CF, by int, bytes int64, 
 		e.emit(s, t, cf, by, bytes, weight)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFStolen) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFStolen) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFStolen) emitNow(s *Stream, cf trace.CF, by int, bytes int64, weight float64) {
 	w := s.trace
@@ -88,7 +80,7 @@ func (e *CFStolen) handle(s *Stream, t int64, cf trace.CF, by int, bytes int64, 
 }
 func (e *CFStolen) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFStolen.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
@@ -105,8 +97,7 @@ func (e *CFStolen) connectAny(name string, priority int, f func(s *Stream, a *An
 //   - bytes: bytes sent for it
 //   - weight: the CF's weight
 type CFReceived struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)]
+	Event[func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)]
 }
 
 // Emit records the event at the present time.
@@ -122,13 +113,6 @@ func (e *CFReceived) EmitAt(s *Stream, t int64, cf trace.CF, from int, bytes int
 		e.emit(s, t, cf, from, bytes, weight)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFReceived) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFReceived) emitNow(s *Stream, cf trace.CF, from int, bytes int64, weight float64) {
 	w := s.trace
@@ -178,7 +162,7 @@ func (e *CFReceived) handle(s *Stream, t int64, cf trace.CF, from int, bytes int
 }
 func (e *CFReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFReceived.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
@@ -192,8 +176,7 @@ func (e *CFReceived) connectAny(name string, priority int, f func(s *Stream, a *
 // CFDestroyed is CFEvents.onDestroyed: The CF will not run again.
 //   - cf: the CF
 type CFDestroyed struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF)]
+	Event[func(s *Stream, t int64, cf trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -209,13 +192,6 @@ func (e *CFDestroyed) EmitAt(s *Stream, t int64, cf trace.CF) {
 		e.emit(s, t, cf)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFDestroyed) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFDestroyed) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFDestroyed) emitNow(s *Stream, cf trace.CF) {
 	w := s.trace
@@ -255,7 +231,7 @@ func (e *CFDestroyed) handle(s *Stream, t int64, cf trace.CF) {
 }
 func (e *CFDestroyed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFDestroyed.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF) {
@@ -269,8 +245,7 @@ func (e *CFDestroyed) connectAny(name string, priority int, f func(s *Stream, a 
 // CFHeld is CFEvents.onHeld: A debugger stops the CF.
 //   - cf: the CF
 type CFHeld struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF)]
+	Event[func(s *Stream, t int64, cf trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -286,13 +261,6 @@ func (e *CFHeld) EmitAt(s *Stream, t int64, cf trace.CF) {
 		e.emit(s, t, cf)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFHeld) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFHeld) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFHeld) emitNow(s *Stream, cf trace.CF) {
 	w := s.trace
@@ -332,7 +300,7 @@ func (e *CFHeld) handle(s *Stream, t int64, cf trace.CF) {
 }
 func (e *CFHeld) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFHeld.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF) {
@@ -346,8 +314,7 @@ func (e *CFHeld) connectAny(name string, priority int, f func(s *Stream, a *Any)
 // CFResumed is CFEvents.onResumed: The CF continues after `onHeld`.
 //   - cf: the CF
 type CFResumed struct {
-	event
-	list[func(s *Stream, t int64, cf trace.CF)]
+	Event[func(s *Stream, t int64, cf trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -363,13 +330,6 @@ func (e *CFResumed) EmitAt(s *Stream, t int64, cf trace.CF) {
 		e.emit(s, t, cf)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *CFResumed) Connect(name string, priority int, f func(s *Stream, t int64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *CFResumed) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *CFResumed) emitNow(s *Stream, cf trace.CF) {
 	w := s.trace
@@ -409,7 +369,7 @@ func (e *CFResumed) handle(s *Stream, t int64, cf trace.CF) {
 }
 func (e *CFResumed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCFResumed.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF) {
@@ -425,8 +385,7 @@ func (e *CFResumed) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - size: size of its value
 //   - cf: the CF that produced it
 type DFCreate struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)]
+	Event[func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -442,13 +401,6 @@ func (e *DFCreate) EmitAt(s *Stream, t int64, df trace.DF, size int64, cf trace.
 		e.emit(s, t, df, size, cf)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFCreate) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFCreate) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFCreate) emitNow(s *Stream, df trace.DF, size int64, cf trace.CF) {
 	w := s.trace
@@ -494,7 +446,7 @@ func (e *DFCreate) handle(s *Stream, t int64, df trace.DF, size int64, cf trace.
 }
 func (e *DFCreate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFCreate.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {

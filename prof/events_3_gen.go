@@ -13,8 +13,7 @@ import (
 //   - node: the node asked
 //   - request: the request
 type DFRequested struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64)]
+	Event[func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64)]
 }
 
 // Emit records the event at the present time.
@@ -30,13 +29,6 @@ func (e *DFRequested) EmitAt(s *Stream, t int64, df trace.DF, cf trace.CF, node 
 		e.emit(s, t, df, cf, node, request)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFRequested) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFRequested) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFRequested) emitNow(s *Stream, df trace.DF, cf trace.CF, node int, request uint64) {
 	w := s.trace
@@ -86,7 +78,7 @@ func (e *DFRequested) handle(s *Stream, t int64, df trace.DF, cf trace.CF, node 
 }
 func (e *DFRequested) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFRequested.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
@@ -102,8 +94,7 @@ func (e *DFRequested) connectAny(name string, priority int, f func(s *Stream, a 
 //   - from: the asking node
 //   - request: the request
 type DFRequestReceived struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, from int, request uint64)]
+	Event[func(s *Stream, t int64, df trace.DF, from int, request uint64)]
 }
 
 // Emit records the event at the present time.
@@ -119,13 +110,6 @@ func (e *DFRequestReceived) EmitAt(s *Stream, t int64, df trace.DF, from int, re
 		e.emit(s, t, df, from, request)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFRequestReceived) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, from int, request uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFRequestReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFRequestReceived) emitNow(s *Stream, df trace.DF, from int, request uint64) {
 	w := s.trace
@@ -171,7 +155,7 @@ func (e *DFRequestReceived) handle(s *Stream, t int64, df trace.DF, from int, re
 }
 func (e *DFRequestReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFRequestReceived.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, from int, request uint64) {
@@ -190,8 +174,7 @@ func (e *DFRequestReceived) connectAny(name string, priority int, f func(s *Stre
 //   - request: the request answered, - for a push
 //   - cf: the CF that pushes it, - otherwise
 type DFSent struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)]
+	Event[func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -207,13 +190,6 @@ func (e *DFSent) EmitAt(s *Stream, t int64, df trace.DF, to int, bytes int64, me
 		e.emit(s, t, df, to, bytes, message, request, cf)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFSent) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFSent) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFSent) emitNow(s *Stream, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
 	w := s.trace
@@ -267,7 +243,7 @@ func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, me
 }
 func (e *DFSent) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFSent.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
@@ -286,8 +262,7 @@ func (e *DFSent) connectAny(name string, priority int, f func(s *Stream, a *Any)
 //   - request: the request answered, - for a push
 //   - cf: for a push the CF that pushed it, for an answer the CF that requested it, - otherwise
 type DFReceived struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)]
+	Event[func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -303,13 +278,6 @@ func (e *DFReceived) EmitAt(s *Stream, t int64, df trace.DF, from int, bytes int
 		e.emit(s, t, df, from, bytes, message, request, cf)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFReceived) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFReceived) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFReceived) emitNow(s *Stream, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
 	w := s.trace
@@ -363,7 +331,7 @@ func (e *DFReceived) handle(s *Stream, t int64, df trace.DF, from int, bytes int
 }
 func (e *DFReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFReceived.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
@@ -378,8 +346,7 @@ func (e *DFReceived) connectAny(name string, priority int, f func(s *Stream, a *
 //   - df: the DF
 //   - size: size of its value
 type DFStored struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, size int64)]
+	Event[func(s *Stream, t int64, df trace.DF, size int64)]
 }
 
 // Emit records the event at the present time.
@@ -395,13 +362,6 @@ func (e *DFStored) EmitAt(s *Stream, t int64, df trace.DF, size int64) {
 		e.emit(s, t, df, size)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFStored) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, size int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFStored) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFStored) emitNow(s *Stream, df trace.DF, size int64) {
 	w := s.trace
@@ -443,7 +403,7 @@ func (e *DFStored) handle(s *Stream, t int64, df trace.DF, size int64) {
 }
 func (e *DFStored) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFStored.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {
@@ -458,8 +418,7 @@ func (e *DFStored) connectAny(name string, priority int, f func(s *Stream, a *An
 //   - df: the DF
 //   - size: size of its value
 type DFDropped struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, size int64)]
+	Event[func(s *Stream, t int64, df trace.DF, size int64)]
 }
 
 // Emit records the event at the present time.
@@ -475,13 +434,6 @@ func (e *DFDropped) EmitAt(s *Stream, t int64, df trace.DF, size int64) {
 		e.emit(s, t, df, size)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFDropped) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, size int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFDropped) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) {
 	w := s.trace
@@ -523,7 +475,7 @@ func (e *DFDropped) handle(s *Stream, t int64, df trace.DF, size int64) {
 }
 func (e *DFDropped) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFDropped.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {

@@ -12,8 +12,7 @@ import (
 //   - size: size of its value
 //   - reason: `expired`: read as often as announced; `deleted` by the program; `end`: held to the end of the run
 type DFDestroy struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)]
+	Event[func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)]
 }
 
 // Emit records the event at the present time.
@@ -29,13 +28,6 @@ func (e *DFDestroy) EmitAt(s *Stream, t int64, df trace.DF, size int64, reason t
 		e.emit(s, t, df, size, reason)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFDestroy) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFDestroy) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDestroy) emitNow(s *Stream, df trace.DF, size int64, reason trace.Reason) {
 	w := s.trace
@@ -83,7 +75,7 @@ func (e *DFDestroy) handle(s *Stream, t int64, df trace.DF, size int64, reason t
 }
 func (e *DFDestroy) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFDestroy.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
@@ -99,8 +91,7 @@ func (e *DFDestroy) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - first: the CF that produced it
 //   - second: the CF that produced it again
 type DFDuplicate struct {
-	event
-	list[func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF)]
+	Event[func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF)]
 }
 
 // Emit records the event at the present time.
@@ -116,13 +107,6 @@ func (e *DFDuplicate) EmitAt(s *Stream, t int64, df trace.DF, first trace.CF, se
 		e.emit(s, t, df, first, second)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *DFDuplicate) Connect(name string, priority int, f func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *DFDuplicate) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *DFDuplicate) emitNow(s *Stream, df trace.DF, first trace.CF, second trace.CF) {
 	w := s.trace
@@ -170,7 +154,7 @@ func (e *DFDuplicate) handle(s *Stream, t int64, df trace.DF, first trace.CF, se
 }
 func (e *DFDuplicate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFDuplicate.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {
@@ -185,8 +169,7 @@ func (e *DFDuplicate) connectAny(name string, priority int, f func(s *Stream, a 
 //   - function: the function
 //   - block: number of the block in the function
 type BlockStarted struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site, block uint64)]
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
 }
 
 // Emit records the event at the present time.
@@ -202,13 +185,6 @@ func (e *BlockStarted) EmitAt(s *Stream, t int64, function trace.Site, block uin
 		e.emit(s, t, function, block)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *BlockStarted) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site, block uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *BlockStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockStarted) emitNow(s *Stream, function trace.Site, block uint64) {
 	w := s.trace
@@ -252,7 +228,7 @@ func (e *BlockStarted) handle(s *Stream, t int64, function trace.Site, block uin
 }
 func (e *BlockStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBlockStarted.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
@@ -267,8 +243,7 @@ func (e *BlockStarted) connectAny(name string, priority int, f func(s *Stream, a
 //   - function: the function
 //   - block: number of the block in the function
 type BlockExited struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site, block uint64)]
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
 }
 
 // Emit records the event at the present time.
@@ -284,13 +259,6 @@ func (e *BlockExited) EmitAt(s *Stream, t int64, function trace.Site, block uint
 		e.emit(s, t, function, block)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *BlockExited) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site, block uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *BlockExited) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockExited) emitNow(s *Stream, function trace.Site, block uint64) {
 	w := s.trace
@@ -334,7 +302,7 @@ func (e *BlockExited) handle(s *Stream, t int64, function trace.Site, block uint
 }
 func (e *BlockExited) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBlockExited.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
@@ -349,8 +317,7 @@ func (e *BlockExited) connectAny(name string, priority int, f func(s *Stream, a 
 //   - function: the function
 //   - block: number of the block in the function
 type BlockWaiting struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site, block uint64)]
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
 }
 
 // Emit records the event at the present time.
@@ -366,13 +333,6 @@ func (e *BlockWaiting) EmitAt(s *Stream, t int64, function trace.Site, block uin
 		e.emit(s, t, function, block)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *BlockWaiting) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site, block uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *BlockWaiting) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockWaiting) emitNow(s *Stream, function trace.Site, block uint64) {
 	w := s.trace
@@ -416,7 +376,7 @@ func (e *BlockWaiting) handle(s *Stream, t int64, function trace.Site, block uin
 }
 func (e *BlockWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBlockWaiting.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
@@ -431,8 +391,7 @@ func (e *BlockWaiting) connectAny(name string, priority int, f func(s *Stream, a
 //   - function: the function
 //   - block: number of the block in the function
 type BlockMigrated struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site, block uint64)]
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
 }
 
 // Emit records the event at the present time.
@@ -448,13 +407,6 @@ func (e *BlockMigrated) EmitAt(s *Stream, t int64, function trace.Site, block ui
 		e.emit(s, t, function, block)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *BlockMigrated) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site, block uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *BlockMigrated) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockMigrated) emitNow(s *Stream, function trace.Site, block uint64) {
 	w := s.trace
@@ -498,7 +450,7 @@ func (e *BlockMigrated) handle(s *Stream, t int64, function trace.Site, block ui
 }
 func (e *BlockMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBlockMigrated.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {

@@ -11,8 +11,7 @@ import (
 //   - function: the function
 //   - block: number of the block in the function
 type BlockContinued struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site, block uint64)]
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
 }
 
 // Emit records the event at the present time.
@@ -28,13 +27,6 @@ func (e *BlockContinued) EmitAt(s *Stream, t int64, function trace.Site, block u
 		e.emit(s, t, function, block)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *BlockContinued) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site, block uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *BlockContinued) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *BlockContinued) emitNow(s *Stream, function trace.Site, block uint64) {
 	w := s.trace
@@ -78,7 +70,7 @@ func (e *BlockContinued) handle(s *Stream, t int64, function trace.Site, block u
 }
 func (e *BlockContinued) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBlockContinued.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
@@ -92,8 +84,7 @@ func (e *BlockContinued) connectAny(name string, priority int, f func(s *Stream,
 // ForeignStarted is GlobalEvents.onForeignStarted: User code is called.
 //   - function: the function
 type ForeignStarted struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site)]
+	Event[func(s *Stream, t int64, function trace.Site)]
 }
 
 // Emit records the event at the present time.
@@ -109,13 +100,6 @@ func (e *ForeignStarted) EmitAt(s *Stream, t int64, function trace.Site) {
 		e.emit(s, t, function)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ForeignStarted) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ForeignStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ForeignStarted) emitNow(s *Stream, function trace.Site) {
 	w := s.trace
@@ -155,7 +139,7 @@ func (e *ForeignStarted) handle(s *Stream, t int64, function trace.Site) {
 }
 func (e *ForeignStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindForeignStarted.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site) {
@@ -169,8 +153,7 @@ func (e *ForeignStarted) connectAny(name string, priority int, f func(s *Stream,
 // ForeignEnded is GlobalEvents.onForeignEnded: User code has returned.
 //   - function: the function
 type ForeignEnded struct {
-	event
-	list[func(s *Stream, t int64, function trace.Site)]
+	Event[func(s *Stream, t int64, function trace.Site)]
 }
 
 // Emit records the event at the present time.
@@ -186,13 +169,6 @@ func (e *ForeignEnded) EmitAt(s *Stream, t int64, function trace.Site) {
 		e.emit(s, t, function)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ForeignEnded) Connect(name string, priority int, f func(s *Stream, t int64, function trace.Site)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ForeignEnded) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ForeignEnded) emitNow(s *Stream, function trace.Site) {
 	w := s.trace
@@ -232,7 +208,7 @@ func (e *ForeignEnded) handle(s *Stream, t int64, function trace.Site) {
 }
 func (e *ForeignEnded) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindForeignEnded.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site) {
@@ -247,8 +223,7 @@ func (e *ForeignEnded) connectAny(name string, priority int, f func(s *Stream, a
 //   - process: index of the OS process in run.json
 //   - cpu: CPU time of the process so far
 type ProgramStarted struct {
-	event
-	list[func(s *Stream, t int64, process uint64, cpu int64)]
+	Event[func(s *Stream, t int64, process uint64, cpu int64)]
 }
 
 // Emit records the event at the present time.
@@ -264,13 +239,6 @@ func (e *ProgramStarted) EmitAt(s *Stream, t int64, process uint64, cpu int64) {
 		e.emit(s, t, process, cpu)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ProgramStarted) Connect(name string, priority int, f func(s *Stream, t int64, process uint64, cpu int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ProgramStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ProgramStarted) emitNow(s *Stream, process uint64, cpu int64) {
 	w := s.trace
@@ -314,7 +282,7 @@ func (e *ProgramStarted) handle(s *Stream, t int64, process uint64, cpu int64) {
 }
 func (e *ProgramStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindProgramStarted.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, process uint64, cpu int64) {
@@ -328,8 +296,7 @@ func (e *ProgramStarted) connectAny(name string, priority int, f func(s *Stream,
 // ProgramFinished is GlobalEvents.onProgramFinished: The program has ended; last event of every worker.
 //   - cpu: CPU time of the process so far
 type ProgramFinished struct {
-	event
-	list[func(s *Stream, t int64, cpu int64)]
+	Event[func(s *Stream, t int64, cpu int64)]
 }
 
 // Emit records the event at the present time.
@@ -345,13 +312,6 @@ func (e *ProgramFinished) EmitAt(s *Stream, t int64, cpu int64) {
 		e.emit(s, t, cpu)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ProgramFinished) Connect(name string, priority int, f func(s *Stream, t int64, cpu int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ProgramFinished) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ProgramFinished) emitNow(s *Stream, cpu int64) {
 	w := s.trace
@@ -391,7 +351,7 @@ func (e *ProgramFinished) handle(s *Stream, t int64, cpu int64) {
 }
 func (e *ProgramFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindProgramFinished.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, cpu int64) {
@@ -404,8 +364,7 @@ func (e *ProgramFinished) connectAny(name string, priority int, f func(s *Stream
 
 // Idle is GlobalEvents.onIdle: The worker has nothing to do and parks.
 type Idle struct {
-	event
-	list[func(s *Stream, t int64)]
+	Event[func(s *Stream, t int64)]
 }
 
 // Emit records the event at the present time.
@@ -421,13 +380,6 @@ func (e *Idle) EmitAt(s *Stream, t int64) {
 		e.emit(s, t)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Idle) Connect(name string, priority int, f func(s *Stream, t int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Idle) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Idle) emitNow(s *Stream) {
 	w := s.trace
@@ -463,7 +415,7 @@ func (e *Idle) handle(s *Stream, t int64) {
 }
 func (e *Idle) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindIdle.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64) {

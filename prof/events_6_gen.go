@@ -9,8 +9,7 @@ import (
 
 // Busy is GlobalEvents.onBusy: The parked worker continues.
 type Busy struct {
-	event
-	list[func(s *Stream, t int64)]
+	Event[func(s *Stream, t int64)]
 }
 
 // Emit records the event at the present time.
@@ -26,13 +25,6 @@ func (e *Busy) EmitAt(s *Stream, t int64) {
 		e.emit(s, t)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Busy) Connect(name string, priority int, f func(s *Stream, t int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Busy) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Busy) emitNow(s *Stream) {
 	w := s.trace
@@ -68,7 +60,7 @@ func (e *Busy) handle(s *Stream, t int64) {
 }
 func (e *Busy) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBusy.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64) {
@@ -81,8 +73,7 @@ func (e *Busy) connectAny(name string, priority int, f func(s *Stream, a *Any)) 
 // ReadyQueue is GlobalEvents.onReadyQueue: Length of the queue of ready CFs.
 //   - length: entries in the queue
 type ReadyQueue struct {
-	event
-	list[func(s *Stream, t int64, length uint64)]
+	Event[func(s *Stream, t int64, length uint64)]
 }
 
 // Emit records the event at the present time.
@@ -98,13 +89,6 @@ func (e *ReadyQueue) EmitAt(s *Stream, t int64, length uint64) {
 		e.emit(s, t, length)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ReadyQueue) Connect(name string, priority int, f func(s *Stream, t int64, length uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ReadyQueue) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ReadyQueue) emitNow(s *Stream, length uint64) {
 	w := s.trace
@@ -144,7 +128,7 @@ func (e *ReadyQueue) handle(s *Stream, t int64, length uint64) {
 }
 func (e *ReadyQueue) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindReadyQueue.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, length uint64) {
@@ -159,8 +143,7 @@ func (e *ReadyQueue) connectAny(name string, priority int, f func(s *Stream, a *
 //   - peer: the receiver
 //   - length: entries in the queue
 type SendQueue struct {
-	event
-	list[func(s *Stream, t int64, peer int, length uint64)]
+	Event[func(s *Stream, t int64, peer int, length uint64)]
 }
 
 // Emit records the event at the present time.
@@ -176,13 +159,6 @@ func (e *SendQueue) EmitAt(s *Stream, t int64, peer int, length uint64) {
 		e.emit(s, t, peer, length)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *SendQueue) Connect(name string, priority int, f func(s *Stream, t int64, peer int, length uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *SendQueue) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *SendQueue) emitNow(s *Stream, peer int, length uint64) {
 	w := s.trace
@@ -226,7 +202,7 @@ func (e *SendQueue) handle(s *Stream, t int64, peer int, length uint64) {
 }
 func (e *SendQueue) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindSendQueue.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, peer int, length uint64) {
@@ -241,8 +217,7 @@ func (e *SendQueue) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - inner: change in CF-DF edges with both ends here
 //   - outer: change in CF-DF edges with one end here
 type Relations struct {
-	event
-	list[func(s *Stream, t int64, inner int64, outer int64)]
+	Event[func(s *Stream, t int64, inner int64, outer int64)]
 }
 
 // Emit records the event at the present time.
@@ -258,13 +233,6 @@ func (e *Relations) EmitAt(s *Stream, t int64, inner int64, outer int64) {
 		e.emit(s, t, inner, outer)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Relations) Connect(name string, priority int, f func(s *Stream, t int64, inner int64, outer int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Relations) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Relations) emitNow(s *Stream, inner int64, outer int64) {
 	w := s.trace
@@ -308,7 +276,7 @@ func (e *Relations) handle(s *Stream, t int64, inner int64, outer int64) {
 }
 func (e *Relations) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindRelations.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, inner int64, outer int64) {
@@ -323,8 +291,7 @@ func (e *Relations) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - offset: nanoseconds to add to this node's times to get the common clock
 //   - maxError: largest error of the offset
 type ClockSync struct {
-	event
-	list[func(s *Stream, t int64, offset int64, maxError int64)]
+	Event[func(s *Stream, t int64, offset int64, maxError int64)]
 }
 
 // Emit records the event at the present time.
@@ -340,13 +307,6 @@ func (e *ClockSync) EmitAt(s *Stream, t int64, offset int64, maxError int64) {
 		e.emit(s, t, offset, maxError)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *ClockSync) Connect(name string, priority int, f func(s *Stream, t int64, offset int64, maxError int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *ClockSync) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *ClockSync) emitNow(s *Stream, offset int64, maxError int64) {
 	w := s.trace
@@ -390,7 +350,7 @@ func (e *ClockSync) handle(s *Stream, t int64, offset int64, maxError int64) {
 }
 func (e *ClockSync) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindClockSync.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, offset int64, maxError int64) {
@@ -407,8 +367,7 @@ func (e *ClockSync) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - last: time of the last
 //   - stream: stream they belonged to
 type Lost struct {
-	event
-	list[func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)]
+	Event[func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)]
 }
 
 // Emit records the event at the present time.
@@ -424,13 +383,6 @@ func (e *Lost) EmitAt(s *Stream, t int64, count uint64, first int64, last int64,
 		e.emit(s, t, count, first, last, stream)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Lost) Connect(name string, priority int, f func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Lost) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Lost) emitNow(s *Stream, count uint64, first int64, last int64, stream uint64) {
 	w := s.trace
@@ -480,7 +432,7 @@ func (e *Lost) handle(s *Stream, t int64, count uint64, first int64, last int64,
 }
 func (e *Lost) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindLost.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {

@@ -10,8 +10,7 @@ import (
 // WaitStarted is SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
 //   - name: name of the lock, resource or collective
 type WaitStarted struct {
-	event
-	list[func(s *Stream, t int64, name trace.Name)]
+	Event[func(s *Stream, t int64, name trace.Name)]
 }
 
 // Emit records the event at the present time.
@@ -27,13 +26,6 @@ func (e *WaitStarted) EmitAt(s *Stream, t int64, name trace.Name) {
 		e.emit(s, t, name)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *WaitStarted) Connect(name string, priority int, f func(s *Stream, t int64, name trace.Name)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *WaitStarted) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *WaitStarted) emitNow(s *Stream, name trace.Name) {
 	w := s.trace
@@ -73,7 +65,7 @@ func (e *WaitStarted) handle(s *Stream, t int64, name trace.Name) {
 }
 func (e *WaitStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindWaitStarted.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, name trace.Name) {
@@ -87,8 +79,7 @@ func (e *WaitStarted) connectAny(name string, priority int, f func(s *Stream, a 
 // WaitEnded is SyncEvents.onWaitEnded: The wait is over.
 //   - name: name of the lock, resource or collective
 type WaitEnded struct {
-	event
-	list[func(s *Stream, t int64, name trace.Name)]
+	Event[func(s *Stream, t int64, name trace.Name)]
 }
 
 // Emit records the event at the present time.
@@ -104,13 +95,6 @@ func (e *WaitEnded) EmitAt(s *Stream, t int64, name trace.Name) {
 		e.emit(s, t, name)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *WaitEnded) Connect(name string, priority int, f func(s *Stream, t int64, name trace.Name)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *WaitEnded) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *WaitEnded) emitNow(s *Stream, name trace.Name) {
 	w := s.trace
@@ -150,7 +134,7 @@ func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
 }
 func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindWaitEnded.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, name trace.Name) {
@@ -171,8 +155,7 @@ func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *A
 //   - sent: bytes this member sends to others
 //   - received: bytes it receives from others
 type Collective struct {
-	event
-	list[func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)]
+	Event[func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)]
 }
 
 // Emit records the event at the present time.
@@ -188,13 +171,6 @@ func (e *Collective) EmitAt(s *Stream, t int64, kind trace.Name, sync trace.Name
 		e.emit(s, t, kind, sync, start, stride, size, root, sent, received)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Collective) Connect(name string, priority int, f func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Collective) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Collective) emitNow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
 	w := s.trace
@@ -252,7 +228,7 @@ func (e *Collective) handle(s *Stream, t int64, kind trace.Name, sync trace.Name
 }
 func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCollective.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
@@ -266,8 +242,7 @@ func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *
 // Acquired is SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
 //   - lock: the lock, the same number on all nodes
 type Acquired struct {
-	event
-	list[func(s *Stream, t int64, lock uint64)]
+	Event[func(s *Stream, t int64, lock uint64)]
 }
 
 // Emit records the event at the present time.
@@ -283,13 +258,6 @@ func (e *Acquired) EmitAt(s *Stream, t int64, lock uint64) {
 		e.emit(s, t, lock)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Acquired) Connect(name string, priority int, f func(s *Stream, t int64, lock uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Acquired) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Acquired) emitNow(s *Stream, lock uint64) {
 	w := s.trace
@@ -329,7 +297,7 @@ func (e *Acquired) handle(s *Stream, t int64, lock uint64) {
 }
 func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindAcquired.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
@@ -343,8 +311,7 @@ func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *An
 // Released is SyncEvents.onReleased: The worker releases the lock; recorded when it enters the region that does so.
 //   - lock: the lock, the same number on all nodes
 type Released struct {
-	event
-	list[func(s *Stream, t int64, lock uint64)]
+	Event[func(s *Stream, t int64, lock uint64)]
 }
 
 // Emit records the event at the present time.
@@ -360,13 +327,6 @@ func (e *Released) EmitAt(s *Stream, t int64, lock uint64) {
 		e.emit(s, t, lock)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Released) Connect(name string, priority int, f func(s *Stream, t int64, lock uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Released) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Released) emitNow(s *Stream, lock uint64) {
 	w := s.trace
@@ -406,7 +366,7 @@ func (e *Released) handle(s *Stream, t int64, lock uint64) {
 }
 func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindReleased.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
@@ -420,8 +380,7 @@ func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *An
 // Entered is RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
 //   - region: the region, and where it is called
 type Entered struct {
-	event
-	list[func(s *Stream, t int64, region trace.Site)]
+	Event[func(s *Stream, t int64, region trace.Site)]
 }
 
 // Emit records the event at the present time.
@@ -437,13 +396,6 @@ func (e *Entered) EmitAt(s *Stream, t int64, region trace.Site) {
 		e.emit(s, t, region)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Entered) Connect(name string, priority int, f func(s *Stream, t int64, region trace.Site)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Entered) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Entered) emitNow(s *Stream, region trace.Site) {
 	w := s.trace
@@ -483,7 +435,7 @@ func (e *Entered) handle(s *Stream, t int64, region trace.Site) {
 }
 func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindEntered.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {

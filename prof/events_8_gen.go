@@ -10,8 +10,7 @@ import (
 // Exited is RegionEvents.onExited: The worker leaves it.
 //   - region: the region, and where it is called
 type Exited struct {
-	event
-	list[func(s *Stream, t int64, region trace.Site)]
+	Event[func(s *Stream, t int64, region trace.Site)]
 }
 
 // Emit records the event at the present time.
@@ -27,13 +26,6 @@ func (e *Exited) EmitAt(s *Stream, t int64, region trace.Site) {
 		e.emit(s, t, region)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Exited) Connect(name string, priority int, f func(s *Stream, t int64, region trace.Site)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Exited) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Exited) emitNow(s *Stream, region trace.Site) {
 	w := s.trace
@@ -73,7 +65,7 @@ func (e *Exited) handle(s *Stream, t int64, region trace.Site) {
 }
 func (e *Exited) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindExited.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
@@ -89,8 +81,7 @@ func (e *Exited) connectAny(name string, priority int, f func(s *Stream, a *Any)
 //   - bytes: bytes written
 //   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
 type Put struct {
-	event
-	list[func(s *Stream, t int64, to int, bytes int64, transfer uint64)]
+	Event[func(s *Stream, t int64, to int, bytes int64, transfer uint64)]
 }
 
 // Emit records the event at the present time.
@@ -106,13 +97,6 @@ func (e *Put) EmitAt(s *Stream, t int64, to int, bytes int64, transfer uint64) {
 		e.emit(s, t, to, bytes, transfer)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Put) Connect(name string, priority int, f func(s *Stream, t int64, to int, bytes int64, transfer uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Put) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Put) emitNow(s *Stream, to int, bytes int64, transfer uint64) {
 	w := s.trace
@@ -158,7 +142,7 @@ func (e *Put) handle(s *Stream, t int64, to int, bytes int64, transfer uint64) {
 }
 func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindPut.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, to int, bytes int64, transfer uint64) {
@@ -174,8 +158,7 @@ func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) e
 //   - bytes: bytes read
 //   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
 type Get struct {
-	event
-	list[func(s *Stream, t int64, from int, bytes int64, transfer uint64)]
+	Event[func(s *Stream, t int64, from int, bytes int64, transfer uint64)]
 }
 
 // Emit records the event at the present time.
@@ -191,13 +174,6 @@ func (e *Get) EmitAt(s *Stream, t int64, from int, bytes int64, transfer uint64)
 		e.emit(s, t, from, bytes, transfer)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Get) Connect(name string, priority int, f func(s *Stream, t int64, from int, bytes int64, transfer uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Get) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Get) emitNow(s *Stream, from int, bytes int64, transfer uint64) {
 	w := s.trace
@@ -245,7 +221,7 @@ func (e *Get) handle(s *Stream, t int64, from int, bytes int64, transfer uint64)
 }
 func (e *Get) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindGet.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, from int, bytes int64, transfer uint64) {
@@ -260,8 +236,7 @@ func (e *Get) connectAny(name string, priority int, f func(s *Stream, a *Any)) e
 //   - on: the node whose memory is changed
 //   - bytes: size of the value
 type RemoteAtomic struct {
-	event
-	list[func(s *Stream, t int64, on int, bytes int64)]
+	Event[func(s *Stream, t int64, on int, bytes int64)]
 }
 
 // Emit records the event at the present time.
@@ -277,13 +252,6 @@ func (e *RemoteAtomic) EmitAt(s *Stream, t int64, on int, bytes int64) {
 		e.emit(s, t, on, bytes)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *RemoteAtomic) Connect(name string, priority int, f func(s *Stream, t int64, on int, bytes int64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *RemoteAtomic) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *RemoteAtomic) emitNow(s *Stream, on int, bytes int64) {
 	w := s.trace
@@ -325,7 +293,7 @@ func (e *RemoteAtomic) handle(s *Stream, t int64, on int, bytes int64) {
 }
 func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindRemoteAtomic.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, on int, bytes int64) {
@@ -339,8 +307,7 @@ func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a
 // Completed is MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited for it.
 //   - transfer: the transfer; 0: all that this worker has started
 type Completed struct {
-	event
-	list[func(s *Stream, t int64, transfer uint64)]
+	Event[func(s *Stream, t int64, transfer uint64)]
 }
 
 // Emit records the event at the present time.
@@ -356,13 +323,6 @@ func (e *Completed) EmitAt(s *Stream, t int64, transfer uint64) {
 		e.emit(s, t, transfer)
 	}
 }
-
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Completed) Connect(name string, priority int, f func(s *Stream, t int64, transfer uint64)) error {
-	return connect(&e.event, &e.list, name, priority, f, f == nil)
-}
-
-func (e *Completed) disconnect(name string) bool { return e.list.remove(name) }
 
 func (e *Completed) emitNow(s *Stream, transfer uint64) {
 	w := s.trace
@@ -402,7 +362,7 @@ func (e *Completed) handle(s *Stream, t int64, transfer uint64) {
 }
 func (e *Completed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
-		return connect(&e.event, &e.list, name, priority, nil, true)
+		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindCompleted.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, transfer uint64) {

@@ -3,6 +3,7 @@ package prof
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 )
@@ -36,8 +37,8 @@ func (l *list[F]) add(h handler[F]) {
 	l.p.Store(&hs)
 }
 
-// remove takes out the first handler of that name.
-func (l *list[F]) remove(name string) bool {
+// disconnect takes out the first handler of that name.
+func (l *list[F]) disconnect(name string) bool {
 	hs := slices.Clone(l.get())
 	at := slices.IndexFunc(hs, func(h handler[F]) bool { return h.name == name })
 	if at < 0 {
@@ -48,16 +49,27 @@ func (l *list[F]) remove(name string) bool {
 	return true
 }
 
-func connect[F any](e *event, l *list[F], name string, priority int, f F, isNil bool) error {
+// Event is what an event object has beside its own Emit methods. F is the type of its handlers.
+type Event[F any] struct {
+	event
+	list[F]
+}
+
+// On reports whether emitting has any effect: the event is not switched off, and some stream is traced or a
+// handler connected.
+func (e *Event[F]) On() bool { return e.state.Load() != 0 }
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *Event[F]) Connect(name string, priority int, f F) error {
 	if e.ses == nil {
 		return errors.New("the event belongs to no session: make one with prof.New")
 	}
-	if isNil {
+	if reflect.ValueOf(f).IsNil() {
 		return fmt.Errorf("handler %q of %s is nil", name, e.title)
 	}
 	e.ses.mu.Lock()
 	defer e.ses.mu.Unlock()
-	l.add(handler[F]{name, priority, f})
+	e.add(handler[F]{name, priority, f})
 	e.handlers++
 	e.update()
 	return nil
@@ -86,9 +98,9 @@ func (l *list[F]) runFrom(e *event, hs []handler[F], begin int, call func(F)) (i
 }
 
 // failed disconnects a handler that panicked.
-func (e *event) failed(l interface{ remove(string) bool }, name string, cause any) {
+func (e *event) failed(l interface{ disconnect(string) bool }, name string, cause any) {
 	e.ses.mu.Lock()
-	known := l.remove(name)
+	known := l.disconnect(name)
 	if known {
 		e.handlers--
 		e.update()

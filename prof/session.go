@@ -79,10 +79,6 @@ const (
 
 func (e *event) core() *event { return e }
 
-// On reports whether emitting has any effect: the event is not switched off, and some
-// stream is traced or a handler connected.
-func (e *event) On() bool { return e.state.Load() != 0 }
-
 // update recomputes the state; the caller holds ses.mu.
 func (e *event) update() {
 	var s uint32

@@ -15,8 +15,7 @@ import (
 // UserEvent is an event of a user namespace. The types of its arguments are fixed
 // by Define or by the first handler connected, and are the same from then on.
 type UserEvent struct {
-	event
-	list[func(s *Stream, t int64, args []any)]
+	Event[func(s *Stream, t int64, args []any)]
 	spec  trace.KindSpec // its Fields may be looked at once fixed is set
 	index int
 	fixed atomic.Bool
@@ -173,7 +172,7 @@ func (u *UserEvent) Connect(name string, priority int, f any) error {
 		}
 		v.Call(in)
 	}
-	return connect(&u.event, &u.list, name, priority, call, false)
+	return u.Event.Connect(name, priority, call)
 }
 
 // convert turns an argument into the handler's type for the same field.
@@ -201,7 +200,10 @@ func convert(v reflect.Value, t reflect.Type) reflect.Value {
 
 // connectAny adds a handler that leaves the types of the arguments open.
 func (u *UserEvent) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	return connect(&u.event, &u.list, name, priority, func(s *Stream, t int64, args []any) {
+	if f == nil {
+		return u.Event.Connect(name, priority, nil)
+	}
+	return u.Event.Connect(name, priority, func(s *Stream, t int64, args []any) {
 		a := s.begin(&u.spec, t)
 		defer s.end()
 		for i, arg := range args {
@@ -216,7 +218,7 @@ func (u *UserEvent) connectAny(name string, priority int, f func(s *Stream, a *A
 			}
 		}
 		f(s, a)
-	}, f == nil)
+	})
 }
 
 // EmitWords is EmitAt for arguments that are known as words, in the order of the fields: one for
@@ -265,7 +267,6 @@ func (u *UserEvent) argsOf(words []uint64, texts []string) ([]any, error) {
 	return args, nil
 }
 
-func (u *UserEvent) disconnect(name string) bool { return u.remove(name) }
 
 // Emit emits the event at the present time. Arguments of other types than those
 // fixed are an error, which names the event and both lists of types.

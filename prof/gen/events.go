@@ -119,15 +119,11 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 	for _, f := range k.Fields {
 		p("//   - %s: %s", param(f), f.Doc)
 	}
-	p("type %s struct {\nevent\nlist[%s]\n}\n", name, handler)
+	p("type %s struct{ Event[%s] }\n", name, handler)
 	p("// Emit records the event at the present time.\nfunc (e *%s) Emit(s *Stream%s) {\nif e.state.Load()"+
 		" != 0 {\ne.emitNow(s%s)\n}\n}\n", name, params, args)
 	p("// EmitAt records the event at the time t, see Now.\nfunc (e *%s) EmitAt(%s) {\nif e.state.Load() !="+
 		" 0 {\ne.emit(s, t%s)\n}\n}\n", name, at, args)
-	p("// Connect adds a handler; see Session for what all handlers have in common.")
-	p("func (e *%s) Connect(name string, priority int, f %s) error {\nreturn connect(&e.event, &e.list,"+
-		" name, priority, f, f == nil)\n}\n", name, handler)
-	p("func (e *%s) disconnect(name string) bool { return e.list.remove(name) }\n", name)
 	// The usual case has no call but that for the clock, which comes when all arguments are stored: otherwise
 	// they would go over the stack.
 	p("func (e *%s) emitNow(s *Stream%s) {", name, params)
@@ -156,7 +152,7 @@ func anyHandler(p func(string, ...any), k *trace.KindSpec) {
 	params, _ := signature(k)
 	fixed, list := k.List()
 	p("func (e *%s) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {", name)
-	p("if f == nil {\nreturn connect(&e.event, &e.list, name, priority, nil, true)\n}")
+	p("if f == nil {\nreturn e.Connect(name, priority, nil)\n}")
 	p("spec := trace.Kind%s.Spec()\nreturn e.Connect(name, priority, func(s *Stream, t int64%s) {\n"+
 		"a := s.begin(spec, t)\ndefer s.end()", name, params)
 	words := ""
