@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 )
 
 func initCommand(io console.IO) *cobra.Command {

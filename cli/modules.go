@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/sdk"
 )
 

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/prof/config"
 )
 
 // What is printed fits into the terminal, as far as single words do, and loses no word.

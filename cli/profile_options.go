@@ -8,8 +8,8 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/modules/native"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/prof/config"
 )
 
 // profileOptions say which events are recorded and which modules get them.

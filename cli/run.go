@@ -16,9 +16,9 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/modules"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/words"
-	"github.com/whyslow/whyslow/prof/config"
 )
 
 // Limits of a run; a CF id has 16 bits for its node.

@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/crew"
-	"github.com/whyslow/whyslow/prof/config"
 )
 
 // canRun tells whether the engine is built in.

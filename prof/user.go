@@ -267,7 +267,6 @@ func (u *UserEvent) argsOf(words []uint64, texts []string) ([]any, error) {
 	return args, nil
 }
 
-
 // Emit emits the event at the present time. Arguments of other types than those
 // fixed are an error, which names the event and both lists of types.
 func (u *UserEvent) Emit(s *Stream, args ...any) error {

@@ -19,9 +19,9 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/engine"
-	"github.com/whyslow/whyslow/prof/config"
 )
 
 var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 )
 
 var update = flag.Bool("update", false, "write the results into the golden files")

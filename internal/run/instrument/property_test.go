@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"pgregory.net/rapid"
 )
 

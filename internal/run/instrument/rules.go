@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 )
 
 // Rule says what is inserted where.

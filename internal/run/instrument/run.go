@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/files"
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 )
 
 // maxSource is how many bytes of a file are read at most.

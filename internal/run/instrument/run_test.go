@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 )
 
 var exitRule = []Rule{{Event: "G::onExited", At: config.Rule{Before: true, Point: "return EXIT"},

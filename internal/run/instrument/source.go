@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/whyslow/whyslow/prof/config"
+	"github.com/whyslow/whyslow/internal/run/config"
 )
 
 // Insertion is one EMIT_EVENT that is in the result.

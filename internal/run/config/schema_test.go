@@ -12,16 +12,16 @@ import (
 	"github.com/tailscale/hujson"
 
 	_ "github.com/whyslow/whyslow/internal/record/modules" // registers the modules that the schema lists
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/prof"
-	"github.com/whyslow/whyslow/prof/config"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // The schemas tell editors what the configuration files may hold. They are made from the same tables as
 // everything else: kinds of events and registered modules.
 const (
-	eventsSchema  = "../../docs/events_config.schema.json"
-	modulesSchema = "../../docs/modules_settings.schema.json"
+	eventsSchema  = "../../../docs/events_config.schema.json"
+	modulesSchema = "../../../docs/modules_settings.schema.json"
 
 	identifier = "[A-Za-z_][A-Za-z0-9_]*"
 )
@@ -209,7 +209,7 @@ func TestSchemasAreCurrent(t *testing.T) {
 		if old, err := os.ReadFile(file); err != nil {
 			t.Error(err)
 		} else if !bytes.Equal(old, text) {
-			t.Errorf("%s is not what the tables of events and modules give; run: go generate ./prof/config", file)
+			t.Errorf("%s is not what the tables of events and modules give; run: go generate ./internal/run/config", file)
 		}
 	}
 }
