@@ -17,8 +17,8 @@ const mostColumns = 110
 // measured are the endings of sources whose lines are measured here. Lines of Go are measured by make lint.
 var measured = []string{".c", ".cc", ".cpp", ".h", ".hpp", ".upc", ".js", ".svelte", ".ts"}
 
-// TestLinesAreNotTooLong measures sources in C, C++, JavaScript, TypeScript and Svelte. Generated C and C++ count
-// as well, because users read it.
+// TestLinesAreNotTooLong measures sources in C, C++, JavaScript, TypeScript and Svelte. Generated C and C++
+// count as well, because users read them.
 func TestLinesAreNotTooLong(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir("..", func(file string, d fs.DirEntry, err error) error {

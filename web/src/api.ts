@@ -1,7 +1,7 @@
-// What the server answers, and how to ask it. Times are integer nanoseconds since the start of the run (a
-// number holds 104 days exactly), sizes are bytes. A CF is named "node.counter" as in the trace; a DF by an
-// opaque key. Every query of a run takes the parameters of the address bar as they are; what is wrong with
-// one is told with status 400 and {"error": "..."}.
+// The server's answers, and how to ask for them. Times are integer nanoseconds since the start of the run (a
+// number holds 104 days exactly); sizes are bytes. A CF is named "node.counter" as in the trace; a DF by an
+// opaque key. Every query about a run takes the parameters of the address bar as they are. A wrong parameter
+// is answered with status 400 and {"error": "..."}.
 
 export type State = "live" | "done" | "failed" | "stuck" | "interrupted" | "killed";
 export type Lang = "en" | "ru";
@@ -11,30 +11,30 @@ export interface RunSummary {
   id: string;
   program: string;
   args: string[];
-  started: string; // RFC 3339, "" not known
+  started: string; // RFC 3339; "": unknown
   state: State;
   nodes: number;
-  workers: number; // of all nodes
+  workers: number; // on all nodes
   wall_ns: number;
   events: number;
   lost: number; // events known to be lost
   bytes: number; // on disk
   path: string; // folder of the trace
-  version: number; // grows with everything that arrives; queries are answered for the newest
+  version: number; // grows with everything that arrives; answers are about the newest
 }
 
 /** GET /api/runs/ID */
 export interface Run extends RunSummary {
   lanes: Lane[]; // by number of the lane
-  codes: Code[]; // by number; codes[0] stands for what is not known
+  codes: Code[]; // by number; codes[0] is the unknown one
   info: Record<string, unknown>; // run.json
-  kinds: { event: string; count: number }[]; // of events, standard and of the user, most first
-  span: [number, number]; // of which single CFs can be shown; the whole run unless memory is short
+  kinds: { event: string; count: number }[]; // of events, standard and user-defined, most frequent first
+  span: [number, number]; // in which single CFs can be shown; the whole run unless memory is short
 }
 export interface Lane { node: number; worker: number; host: string }
 export interface Code { name: string; kind: "atomic" | "sub" | "call" | "for" | "while" | "if"; file: string;
   line: number; count: number }
-/** GET /api/runs/ID/checks?lang: what makes the figures doubtful, of a run that is over. */
+/** GET /api/runs/ID/checks?lang: reasons to doubt the figures of a finished run. */
 export interface Checks { warnings: string[]; problems: string[];
   balance: Violation[] /* what zero balance finds */ }
 export interface Violation { node: number; link?: string; what: string; value: number; text: string }
@@ -45,8 +45,8 @@ export interface Update { version: number; state: State; wall_ns: number; events
 export interface Source { node: number; connected: boolean; lag_ns: number;
   unsent: number /* blocks that the sender had to drop */ }
 
-/** GET /api/runs/ID/report?lang (of advice and warnings): as `whyslow report --json`. Only what the page uses
- * is declared. */
+/** GET /api/runs/ID/report?lang (the language of advice and warnings): like `whyslow report --json`. Only the
+ * parts that the page uses are declared. */
 export interface Report {
   program: string; ended: string; wall_ns: number; total_ns: number; extra_cores_ns: number;
   loss: { ns: number; events: number };
@@ -59,10 +59,10 @@ export interface Report {
     ns: number; count: number }[];
   advice: Advice[];
   warnings: string[];
-  pgas?: Patterns | null; // of programs with regions, otherwise null
+  pgas?: Patterns | null; // for programs with regions, otherwise null
   [more: string]: unknown;
 }
-/** What the search for patterns found: amounts of metrics by call path and thread; exclusive along call
+/** The result of the search for patterns: amounts of metrics by call path and thread; exclusive along call
  * paths, inclusive along metrics. */
 export interface Patterns {
   metrics: { id: string; name: string; parent: number; unit: "ns" | "occ" | "bytes"; doc: string;
@@ -93,31 +93,32 @@ export interface Advice {
 }
 
 /** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou
- * divides what had arrived at known_ns. */
+ * divides what has arrived by known_ns. */
 export interface FactorWindows {
   from: number; to: number; window_ns: number; windows: number;
-  known_ns: number; // the run is known up to here: time after it is "undivided"
-  rows: string[]; // "U", "S", "L", "O", "W", "loss", and "undivided": not known, or not yet
+  known_ns: number; // the run is known up to here; later time is "undivided"
+  rows: string[]; // "U", "S", "L", "O", "W", "loss", and "undivided": unknown, or not known yet
   total: number[][]; // by row, then window: nanoseconds
   lanes: { lane: number; sum: number[] }[]; // over the interval, by row
   nodes: { node: number; sum: number[]; windows: number[][] }[];
   sum: number[]; // over the interval and all lanes, by row
-  extra_cores_ns: number; // in no window; part of O of the whole run
+  extra_cores_ns: number; // in no window; part of O over the whole run
 }
 
 /** GET /api/runs/ID/tile?from&to&width&by&lanes; by: "code" or "factor". Binary, little-endian:
- *  u32 number of lanes, u32 width, then for each lane `width` columns of u16 class, u8 share (0 to 255: how
- * much of the column is of that class).
- *  (for each lane first all classes, then all shares). Class: 0 nothing known; by code: the number of the
- * code fragment whose CFs took most
- *  of the column, or FACTOR + factor where most was no CF; by factor: FACTOR + factor. Factors are numbered U
- * 1, S 2, L 3, O 4, W 5, loss 6. */
+ *
+ *     u32 number of lanes, u32 width
+ *     for each lane: `width` classes (u16), then `width` shares (u8)
+ *
+ * A share says how much of the column is of its class, 0 to 255. Class 0: nothing known. By code: the number
+ * of the code fragment whose CFs took most of the column, or FACTOR + factor if most of it was no CF. By
+ * factor: FACTOR + factor. Factors are numbered U 1, S 2, L 3, O 4, W 5, loss 6. */
 export const FACTOR = 0xff00;
 
-/** GET /api/runs/ID/boxes?from&to&lanes&limit: single CFs and gaps. Where there are more than limit (default
- * 10000), only `more` is given. */
+/** GET /api/runs/ID/boxes?from&to&lanes&limit: single CFs and gaps. If there are more than limit (default
+ * 10000), only `more` is set. */
 export interface Boxes {
-  from: number; to: number; more: number; // > 0: how many there are; ask for less, or for a tile
+  from: number; to: number; more: number; // > 0: how many there are; ask for a shorter interval or a tile
   cfs: { lane: number[]; start: number[]; end: number[]; cf: string[]; code: number[]; label: string[];
     structured: number[] /* 1: run by the system */; running: number[] /* 1: has not ended */ };
   gaps: { lane: number[]; start: number[]; end: number[]; factor: string[]; part: string[];
@@ -125,18 +126,18 @@ export interface Boxes {
     df_title: string[] /* for people */ };
 }
 
-/** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first) or ?cf=: what a CF waited
- * for, all of it. */
+/** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first), or ?cf=: everything that a
+ * CF waited for. */
 export interface Arrows { more: number; arrows: Arrow[] }
 export interface Arrow {
-  kind: "df" | "cf" | "request" | "wait"; // wait: from the producer of an input to its consumer, on any nodes
-  t0: number; t1: number; from_lane: number; to_lane: number; // -1 where not known: then the node
+  kind: "df" | "cf" | "request" | "wait"; // wait: from the producer of an input to its consumer, on any node
+  t0: number; t1: number; from_lane: number; to_lane: number; // -1: unknown; then the node
   from_node: number; to_node: number; what: string; df: string /* key, "" none */; bytes: number;
     producer: string; consumer: string; link: string;
 }
 
-/** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time; steps shorter than the interval
- * / limit (default 10000) are joined. */
+/** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time. Steps shorter than the interval
+ * / limit (default 10000) are merged. */
 export interface CriticalPath { steps: { from: number; to: number; lane: number; factor: string; part: string;
   cf: string; title: string; code: number }[]; missing: string[] }
 
@@ -165,14 +166,14 @@ export interface DFStory { df: string; title: string; name: string; bytes: numbe
 export interface Found { kind: "cf" | "df" | "code"; key: string; title: string; t: number | null;
   lane: number; more?: number }
 
-/** GET /api/runs/ID/at?t: properties of nodes and links at a moment. A member is null where it was not
+/** GET /api/runs/ID/at?t: properties of nodes and links at a moment. A member is null if it was not
  * recorded. */
 export interface At {
   t: number;
   nodes: NodeState[];
-  links: LinkState[]; // those with any traffic up to t
+  links: LinkState[]; // links with any traffic up to t
   spread: Record<string, Spread>; // by property: how uneven the nodes are
-  utilisation: number; // share of the workers that run a CF, 0 to 1
+  utilisation: number; // share of the workers that are running a CF, 0 to 1
 }
 export interface NodeState {
   node: number;
@@ -188,24 +189,24 @@ export interface LinkState { from: number; to: number; objects: number; object_b
 export interface Spread { min: number; max: number; mean: number;
   variation: number /* (max-min)/mean, 0 for mean 0 */ }
 
-/** GET /api/runs/ID/series?names&nodes&links&from&to&points (names: "bytes,running"; nodes "0,2" or "all" or
- * "sum"; links "0->1" or "all" or "sum").
- *  &format=csv gives a table. GET /api/series: Property[] - all there are. */
+/** GET /api/runs/ID/series?names&nodes&links&from&to&points; names: "bytes,running"; nodes: "0,2", "all" or
+ * "sum"; links: "0->1", "all" or "sum". &format=csv returns a table. GET /api/series: Property[], all there
+ * are. */
 export interface Property { name: string; of: "node" | "link"; unit: "count" | "bytes"; kind: "level"
   | "amount"; title: { en: string; ru: string }; doc: { en: string; ru: string } }
 export interface SeriesAnswer { from: number; to: number; window_ns: number; series: Series[] }
 export interface Series { name: string; node: number; link: string; // node -1 and link "": the sum
-  // levels have the first four, amounts mean (per second) and sum
+  // levels have the first four members; amounts have mean (per second) and sum
   mean: (number | null)[]; min?: number[]; max?: number[]; last?: number[]; sum?: number[];
 }
 
 /** GET /api/runs/ID/matrix?value&from&to; value: "objects", "object_bytes", "messages", "message_bytes",
- * "send_queue" (its greatest), "flight_ns" (mean), "bandwidth". */
+ * "send_queue" (its maximum), "flight_ns" (mean), "bandwidth". */
 export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes/s"; nodes: number;
   cells: (number | null)[][] /* from, to */; max: number; total: number }
 
-/** GET /api/runs/ID/events?offset|t&limit&kinds&nodes&link&code&cf&df&text&from&to&lang. rows from row
- * `offset`, or from the first at or after t. */
+/** GET /api/runs/ID/events?offset|t&limit&kinds&nodes&link&code&cf&df&text&from&to&lang: rows from number
+ * `offset` on, or from the first row at or after t. */
 export interface EventPage { total: number; offset: number; rows: EventRow[];
   scanned: number /* share of the trace that was looked through, 1 = all; total is of that part */ }
 export interface EventRow { t: number; node: number; stream: number; kind: string; text: string; cf?: string;
@@ -216,12 +217,12 @@ export interface FragmentRow { code: number; name: string; count: number; total_
   min_ns: number; p50_ns: number; p90_ns: number; p99_ns: number; max_ns: number; caused: { S: number;
   L: number; O: number }; before: { S: number; L: number; O: number; W: number }; atomic: boolean;
   file: string; line: number }
-/** GET /api/runs/ID/fragments/CODE?from&to&bins&node: distribution, and the CFs that took longest. */
+/** GET /api/runs/ID/fragments/CODE?from&to&bins&node: the distribution, and the CFs that took longest. */
 export interface FragmentDetail { code: number; name: string; bins: { from: number; to: number;
   count: number }[]; by_node: { node: number; count: number; total_ns: number; mean_ns: number }[];
   longest: CFRow[]; cfs: number }
-/** GET /api/runs/ID/fragments/CODE/cfs?sort&offset&limit&from&to; sort: "start", "-total", "-wait", "label".
- */
+/** GET /api/runs/ID/fragments/CODE/cfs?sort&offset&limit&from&to; sort: "start", "-total", "-wait" or
+ * "label". */
 export interface CFPage { total: number; offset: number; rows: CFRow[] }
 export interface CFRow { cf: string; title: string; node: number; lane: number; start: number; end: number
   | null; total_ns: number; wait_ns: number; runs: number; weight: number }
@@ -237,22 +238,22 @@ export interface NodeGraph { nodes: { node: number; host: string;
   to: number; messages: number; bytes: number; wait_ns: number }[] }
 /** GET /api/runs/ID/graph/codes?from&to: DF/CF graph collapsed by code fragment and DF name. */
 export interface CodeGraph { nodes: GraphNode[]; edges: GraphEdge[]; more: number }
-/** GET /api/runs/ID/graph/around?cf|df&depth&t&limit: single fragments around one, placed on nodes at the
- * time t. */
+/** GET /api/runs/ID/graph/around?cf|df&depth&t&limit: single fragments around one, placed on nodes at time
+ * t. */
 export interface GraphNode { id: string; kind: "cf" | "df" | "code" | "dfs"; title: string; key: string;
   count: number; ns: number; bytes: number; node: number /* at t; -1 nowhere or many */; state: string;
   code: number }
 export interface GraphEdge { from: string; to: string; count: number; bytes: number; kind: "in" | "out"
   | "child" }
 
-/** GET /api/runs/ID/memory?from&to&t&points: bytes held per node over time, and by whom at t (default: the
- * peak within the interval). */
+/** GET /api/runs/ID/memory?from&to&t&points: bytes held per node over time, and who holds them at t (default:
+ * the peak within the interval). */
 export interface Memory { from: number; to: number; window_ns: number; nodes: { node: number; mean: number[];
   max: number[] }[]; total: { mean: number[]; max: number[] }; t: number; bytes: number;
   holders: { name: string; node: number; copies: number; bytes: number; code: string; oldest_ns: number;
   example: string; df: string }[]; holders_more: number }
 
-/** GET /api/compare?a=ID&b=ID: as `whyslow diff --json`. */
+/** GET /api/compare?a=ID&b=ID: like `whyslow diff --json`. */
 export interface Comparison { a: CompareSide; b: CompareSide; whole: CompareRow[]; factors: CompareRow[];
   parts: CompareRow[]; fragments: { code: string; count_a: number; count_b: number; time: CompareRow;
   useful: CompareRow; mean: CompareRow }[]; path: CompareRow[] | null }
@@ -260,5 +261,5 @@ export interface CompareSide { name: string; program: string; ended: string; nod
 export interface CompareRow { name: string; unit: "ns" | "bytes" | "count"; a: number | null; b: number
   | null; share: number }
 
-/** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with the folder in it. GET
- * /api/runs/ID/events.csv: the list as /events has it, whole. */
+/** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with its folder. GET
+ * /api/runs/ID/events.csv: the whole list, as in /events. */

@@ -1,4 +1,4 @@
-// Draws the factors of a run over the shared axis: stacked areas in steps, on a canvas and into an SVG.
+// Draws the factors of a run over the shared axis, as stacked areas in steps, on a canvas and into an SVG.
 
 import type { FactorWindows } from "../api";
 import type { Draw } from "../lib/svg";
@@ -7,9 +7,9 @@ import { stack } from "./tile";
 export interface AreaLook {
   width: number;
   height: number;
-  grain: number; // size of a pixel of the device: edges lie on pixels, or seams would be seen
-  share: number; // of the width that the run's part takes; the rest lies behind its end
-  full: number; // time that the whole height stands for, per window
+  grain: number; // size of a device pixel: edges lie on pixels, or seams would show
+  share: number; // of the width that the run takes; the rest is beyond its end
+  full: number; // time that the full height stands for, per window
   colors: string[]; // by row
   back: string;
   rule: string;
@@ -23,7 +23,7 @@ export function areas(pen: Draw, f: FactorWindows, look: AreaLook): void {
   stack(f.total, look.full).forEach(({ low, high }, row) => {
     pen.fillStyle = look.colors[row];
     for (let i = 0; i < high.length; ) {
-      // Windows of equal height are one rectangle: an SVG of them stays small.
+      // Adjacent windows of equal height become one rectangle, which keeps an SVG small.
       let j = i + 1;
       while (j < high.length && high[j] === high[i] && low[j] === low[i]) j++;
       const a = Math.round((i * each) / look.grain) * look.grain;

@@ -1,4 +1,4 @@
-// The tables of a comparison: figures of both runs and what changed.
+// The tables of a comparison: figures of both runs and the changes.
 
 import type { Comparison, CompareRow } from "../api";
 
@@ -8,7 +8,7 @@ export interface Line extends CompareRow {
   relative: number | null; // change / a
 }
 
-/** Rows with their change. */
+/** Rows with their changes. */
 export function lines(rows: readonly CompareRow[] | null): Line[] {
   return (rows ?? []).map((r, i) => {
     const change = r.a === null || r.b === null ? null : r.b - r.a;
@@ -25,7 +25,7 @@ export interface FragmentLine {
   mean: Line;
 }
 
-/** The code fragments, those whose time changed most first. */
+/** The code fragments, largest change of time first. */
 export function fragmentLines(c: Comparison): FragmentLine[] {
   return c.fragments
     .map((f) => ({ code: f.code, count_a: f.count_a, count_b: f.count_b, time: lines([f.time])[0],

@@ -1,8 +1,8 @@
-// The picture of lanes that the server makes, as pixels.
+// The server's picture of lanes, as pixels.
 
 import { rgb } from "../lib/colors";
 
-/** A tile as it comes: see Tile in api.ts. */
+/** A tile as it arrives: see Tile in api.ts. */
 export interface Tile {
   lanes: number;
   width: number;
@@ -10,7 +10,7 @@ export interface Tile {
   shares: Uint8Array;
 }
 
-/** Reads a tile; throws where the bytes are not one. */
+/** Parses a tile. Throws if the bytes are not one. */
 export function readTile(b: ArrayBuffer): Tile {
   const view = new DataView(b);
   const lanes = b.byteLength >= 8 ? view.getUint32(0, true) : 0;
@@ -29,8 +29,7 @@ export function readTile(b: ArrayBuffer): Tile {
   return { lanes, width, classes, shares };
 }
 
-/** The pixels of a tile, one row per lane; `color` tells the colour of a class, null where nothing is to be
- * drawn. */
+/** The pixels of a tile, one row per lane. `color` returns the colour of a class, or null to draw nothing. */
 export function pixels(tile: Tile, color: (cls: number) => string | null,
   back: string): Uint8ClampedArray<ArrayBuffer> {
   const out = new Uint8ClampedArray(tile.lanes * tile.width * 4);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { Pages, type Answer } from "./pages";
 
-/** A list of numbers behind a server that answers when told to. */
+/** A list of numbers behind a server that answers on command. */
 function setup(total: number, size = 10, keep = 4) {
   const state = { total, plus: 0, fail: false };
   const asked: number[] = [];
@@ -57,7 +57,7 @@ test("fast scrolling leaves no queue", async () => {
   await s.settle();
   for (let i = 0; i < 1000; i += 10) s.pages.want(i * 100, i * 100 + 10);
   await s.settle();
-  expect(s.asked.length).toBe(3); // the first, the one under way, the last
+  expect(s.asked.length).toBe(3); // the first, the one in flight, the last
   expect(s.pages.row(99_005)).toBe(99_005);
 });
 

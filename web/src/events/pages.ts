@@ -1,11 +1,11 @@
-// Rows of a list that is too long to be fetched whole: pages are asked for as they come into sight, kept
-// while there is room, and shown on, though old, until their newer version is there.
+// Rows of a list that is too long to fetch as a whole. Pages are fetched as they come into sight and kept
+// while there is room. An old version of a page stays in sight until the newer one arrives.
 //
-// One question at a time is under way; of the pages in sight the ones nearest the middle come first, so
-// that fast scrolling never makes a queue. When the question changes (`reset`) what is under way is given
-// up.
+// Only one request is in flight at a time. Among the pages in sight, those nearest the middle come first, so
+// that fast scrolling never builds a queue. When the question changes (`reset`), the request in flight is
+// cancelled.
 
-/** What a page of the list is answered with. */
+/** The answer for a page of the list. */
 export interface Answer<Row> {
   total: number;
   offset: number;
@@ -16,12 +16,12 @@ export interface PageOptions<Row, A extends Answer<Row>> {
   size?: number; // rows of a page
   keep?: number; // pages kept
   ask: (offset: number, limit: number, signal: AbortSignal) => Promise<A>;
-  changed: (answer: A | null, error: unknown) => void; // something new can be shown
+  changed: (answer: A | null, error: unknown) => void; // there is something new to show
 }
 
 interface Page<Row> {
   rows: Row[];
-  age: number; // of the version it was answered for
+  age: number; // of the version that it belongs to
   used: number;
 }
 
@@ -33,7 +33,7 @@ export class Pages<Row, A extends Answer<Row>> {
   private clock = 0;
   private wanted: [from: number, to: number] = [0, 1];
   private running: AbortController | undefined;
-  // the last question for this version failed: not asked again until something changes
+  // the last request for this version failed: do not ask again until something changes
   private failed = false;
   total = 0;
 
@@ -42,26 +42,26 @@ export class Pages<Row, A extends Answer<Row>> {
     this.keep = options.keep ?? 60;
   }
 
-  /** The row, undefined where it is not here yet. */
+  /** The row, or undefined if it has not arrived yet. */
   row(i: number): Row | undefined {
     return this.pages.get(Math.floor(i / this.size))?.rows[i % this.size];
   }
 
-  /** Tells which rows are in sight: [from, to). */
+  /** Tells the list which rows are in sight: [from, to). */
   want(from: number, to: number): void {
     this.wanted = [Math.max(0, from), Math.max(from + 1, to)];
     this.failed = false;
     this.next();
   }
 
-  /** Another question: nothing of the old answers holds. */
+  /** Another question: the old answers no longer apply. */
   reset(): void {
     this.pages.clear();
     this.total = 0;
     this.refresh();
   }
 
-  /** A newer version of the same: what is here is shown until it is asked for again. */
+  /** A newer version of the same list: the rows here are shown until they are fetched again. */
   refresh(): void {
     this.age++;
     this.failed = false;
@@ -70,7 +70,7 @@ export class Pages<Row, A extends Answer<Row>> {
     this.next();
   }
 
-  /** Ends what is under way. */
+  /** Cancels the request in flight. */
   close(): void {
     this.running?.abort();
     this.running = undefined;
@@ -89,7 +89,7 @@ export class Pages<Row, A extends Answer<Row>> {
       if (page?.age === this.age) continue;
       if (best === undefined || Math.abs(p - middle) < Math.abs(best - middle)) best = p;
     }
-    // Before the first answer the length is not known; afterwards nothing is behind the end.
+    // Before the first answer the length is unknown; afterwards nothing is beyond the end.
     if (best !== undefined && best > 0 && this.total > 0 && best * this.size >= this.total) return undefined;
     return best;
   }

@@ -1,6 +1,5 @@
-// Geometry of a histogram whose bins may be of unequal width: bars stand side by side in equal width where
-// the bins grow by a factor
-// (as bins of durations do), so that short ones can be seen.
+// Geometry of a histogram whose bins may have unequal widths. If the bins grow by a factor (as bins of
+// durations do), all bars are equally wide, so that the short bins are visible.
 
 export interface Bin {
   from: number;
@@ -13,7 +12,7 @@ export interface Bar extends Bin {
   height: number; // 0 to 1
 }
 
-/** Bars over a width of `room` pixels. With `log`, heights by the logarithm of the count. */
+/** Bars over a width of `room` pixels. With `log`, heights follow the logarithm of the count. */
 export function bars(bins: readonly Bin[], room: number, log = false): Bar[] {
   const most = Math.max(...bins.map((b) => b.count), 0);
   const each = room / Math.max(bins.length, 1);
@@ -25,8 +24,8 @@ export function bars(bins: readonly Bin[], room: number, log = false): Bar[] {
   }));
 }
 
-/** Which edges of bins get a number: about one every `gap` pixels, the first always, the last where there is
- * room. */
+/** The edges of bins that get a number: about one every `gap` pixels, always the first, and the last if there
+ * is room. */
 export function edges(bins: readonly Bin[], room: number, gap = 80): { at: number; value: number }[] {
   if (bins.length === 0) return [];
   const each = room / bins.length;

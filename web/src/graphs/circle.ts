@@ -1,4 +1,4 @@
-// Nodes on a circle and the links between them as arcs: what the graph of nodes needs of geometry.
+// Geometry of the graph of nodes: nodes on a circle, and the links between them as arcs.
 
 export interface Place {
   x: number;
@@ -6,7 +6,7 @@ export interface Place {
   angle: number;
 }
 export interface Circle {
-  size: number; // of the square that holds all, labels included
+  size: number; // of the square that contains everything, with the labels
   radius: number; // of a node
   places: Place[];
 }
@@ -23,8 +23,8 @@ export function circle(n: number): Circle {
   return { size: middle * 2, radius, places };
 }
 
-/** An arc from one place to another, from edge to edge of their circles, bent to the right so that both
- * directions can be seen. */
+/** An arc from the edge of one node to the edge of another, bent to the right so that both directions are
+ * visible. */
 export function arc(a: Place, b: Place, radius: number, bend = 0.16): { d: string;
   tip: { x: number; y: number; angle: number }; middle: { x: number; y: number } } {
   const dx = b.x - a.x;
@@ -46,7 +46,7 @@ export function arc(a: Place, b: Place, radius: number, bend = 0.16): { d: strin
   };
 }
 
-/** The head of an arrow whose point lies a little before `tip`, as the attribute d. */
+/** The head of an arrow whose tip lies a little before `tip`, as the attribute d. */
 export function head(tip: { x: number; y: number; angle: number }, size: number): string {
   const at = (turn: number, by: number) => {
     const [x, y] = [tip.x + by * Math.cos(tip.angle + turn), tip.y + by * Math.sin(tip.angle + turn)];
@@ -55,12 +55,13 @@ export function head(tip: { x: number; y: number; angle: number }, size: number)
   return `M${at(0, size)}L${at(Math.PI / 2, size / 2)}L${at(-Math.PI / 2, size / 2)}Z`;
 }
 
-/** The width of a line for an amount, 1 to 12 pixels; by the root, so that small ones are seen. */
+/** The width of a line for an amount, 1 to 12 pixels. It grows with the square root, so that small amounts
+ * are visible. */
 export function width(amount: number, max: number): number {
   return max > 0 && amount > 0 ? 1 + 11 * Math.sqrt(Math.min(amount / max, 1)) : 1;
 }
 
-/** The slice of a pie from the top clockwise, as the attribute d; the share is 0 to 1. */
+/** The slice of a pie, from the top clockwise, as the attribute d. The share is 0 to 1. */
 export function slice(x: number, y: number, r: number, share: number): string {
   if (!(share > 0)) return "";
   if (share >= 0.9999) return `M${x} ${y - r}A${r} ${r} 0 1 1 ${x} ${y + r}A${r} ${r} 0 1 1 ${x} ${y - r}Z`;

@@ -1,4 +1,4 @@
-/** A text cut to so many letters; in the middle, because names often differ at their ends. */
+/** A text shortened to so many letters. The middle is cut, because names often differ at their ends. */
 export function cut(s: string, letters: number): string {
   if (s.length <= letters) return s;
   const front = Math.ceil((letters - 1) / 2);

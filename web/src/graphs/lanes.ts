@@ -1,12 +1,12 @@
-// Places single fragments on nodes: a band per node, from left to right by their layer in the graph. The
-// layer comes from the layout of the graph and does not change with time, so while the cursor moves a
-// fragment moves between the bands only.
+// Places single fragments on nodes: one band per node, from left to right by layer of the graph. The layer
+// comes from the layout of the graph and does not change with time. So while the cursor moves, a fragment
+// moves only between the bands.
 
 export interface Box {
   id: string;
-  node: number; // -1: on none, or on several
+  node: number; // -1: on no node, or on several
   rank: number;
-  order: number; // place within the layer that the layout chose
+  order: number; // place within the layer, from the layout
 }
 export interface Band {
   node: number;
@@ -20,17 +20,15 @@ export interface Placed {
   at: Record<string, { x: number; y: number }>; // middle of each
 }
 
-/** What stands for boxes that are alike and too many to draw each: their place, and how many they are. */
+/** A heap: it stands for similar boxes that are too many to draw. It has a place and a number. */
 export interface Heap {
   id: string;
   of: string[];
 }
 
-/**
- * Puts boxes that are alike (by `alike`, of the same node and layer) on a heap where there are more than
- * `most`: the first of
- * them stay, the heap stands for the others. What `keep` tells is never put on one.
- */
+/** Puts similar boxes (by `alike`, of the same node and layer) on a heap if there are more than `most`. The
+ * first of them stay; the heap stands for the others. Boxes for which `keep` returns true are never put on a
+ * heap. */
 export function gather<B extends Box>(boxes: readonly B[], alike: (b: B) => string, keep: (b: B) => boolean,
   most: number): { boxes: Box[]; heaps: Heap[]; place: Map<string, string> } {
   const groups = new Map<string, B[]>();
@@ -60,10 +58,11 @@ export function gather<B extends Box>(boxes: readonly B[], alike: (b: B) => stri
   return { boxes: out, heaps, place };
 }
 
-/** Sizes: of a box and the room between, and the column of names at the left. */
+/** The sizes of a box and of the gaps, and the width of the column of names at the left. */
 export const size = { width: 168, height: 40, gapX: 46, gapY: 8, pad: 10, names: 66 };
 
-/** Places the boxes; bands are in the order of nodes, the one for -1 last. Nodes without a box have none. */
+/** Places the boxes. Bands are in the order of nodes, the one for -1 last. Nodes without a box have no
+ * band. */
 export function place(boxes: readonly Box[]): Placed {
   const nodes = [...new Set(boxes.map((b) => b.node))].sort((a, b) => (a < 0 ? 1 : b < 0 ? -1 : a - b));
   const ranks = [...new Set(boxes.map((b) => b.rank))].sort((a, b) => a - b);
@@ -91,7 +90,7 @@ export function place(boxes: readonly Box[]): Placed {
     height: Math.max(y - size.gapY, size.height), bands, at };
 }
 
-/** A curve between two boxes: from the right side of the one to the left side of the other, or back. */
+/** A curve between two boxes: from the right side of one to the left side of the other, or back. */
 export function wire(a: { x: number; y: number }, b: { x: number; y: number }): string {
   const out = a.x < b.x ? a.x + size.width / 2 : a.x - size.width / 2;
   const into = a.x < b.x ? b.x - size.width / 2 : b.x + size.width / 2;

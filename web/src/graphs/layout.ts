@@ -1,5 +1,5 @@
-// Layered layout of a graph by dagre. It is called in a worker (layout.worker.ts), because a graph of a
-// thousand nodes takes it seconds.
+// Layered layout of a graph by dagre. It runs in a worker (layout.worker.ts), because it takes seconds for a
+// graph of a thousand nodes.
 
 import dagre from "@dagrejs/dagre";
 
@@ -12,7 +12,7 @@ export interface Layout {
   width: number;
   height: number;
   nodes: Record<string, { x: number; y: number; rank: number }>; // middle; rank: number of the layer
-  edges: { x: number; y: number }[][]; // in the order asked; empty where an end is not among the nodes
+  edges: { x: number; y: number }[][]; // in the order of the request; empty if an end is not among the nodes
 }
 
 /** Places the nodes of a graph in layers. */

@@ -1,12 +1,12 @@
-// Saves what an <svg> in the page shows: as a file that stands alone (colours that come from style sheets
-// are written into it), or painted on a canvas. A browser would paint an SVG through a data: image, which
-// the page's policy forbids, so its few shapes are painted here.
+// Saves an <svg> of the page: as a file of its own (colours from style sheets are written into it), or
+// painted on a canvas. A browser would paint an SVG through a data: image, which the page's policy forbids,
+// so its few shapes are painted here.
 
 const kept = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity",
   "stroke-opacity", "font-size", "font-weight", "text-anchor", "dominant-baseline"] as const;
 
-/** The text of the SVG with all it needs in it: `width` x `height` of its own coordinates, on a background.
- */
+/** The text of the SVG with everything it needs: `width` x `height` of its own coordinates, on a
+ * background. */
 export function standalone(svg: SVGSVGElement, content: SVGGElement, width: number, height: number,
   back: string): string {
   const out = svg.cloneNode(false) as SVGSVGElement;
@@ -39,7 +39,7 @@ function inline(from: Element, to: Element): void {
   for (let i = 0; i < from.children.length; i++) inline(from.children[i], to.children[i]);
 }
 
-/** The same painted on a canvas, twice as fine. */
+/** The same, painted on a canvas at twice the resolution. */
 export function painted(content: SVGGElement, width: number, height: number,
   back: string): HTMLCanvasElement {
   const scale = Math.min(2, 8000 / Math.max(width, height, 1));

@@ -1,5 +1,5 @@
-// Asks the layout worker. The page has one. A worker whose answer nobody waits for any more is terminated, so
-// that the next question does not queue behind a slow layout.
+// Requests layouts from the layout worker, of which the page has one. A worker whose answer nobody needs any
+// more is terminated, so that the next request does not queue behind a slow layout.
 
 import type { Layout, LayoutInput } from "./layout";
 
@@ -7,7 +7,7 @@ let worker: Worker | undefined;
 let waiting: { id: number; done: (l: Layout) => void; failed: (e: Error) => void } | undefined;
 let count = 0;
 
-/** The layout of a graph. A newer question makes the older one end with an AbortError. */
+/** The layout of a graph. A newer request ends the older one with an AbortError. */
 export function layoutOf(input: LayoutInput): Promise<Layout> {
   if (waiting) {
     waiting.failed(new DOMException("a newer layout was asked for", "AbortError"));

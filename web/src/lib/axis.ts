@@ -1,12 +1,12 @@
-// Arithmetic of a time axis: where its ticks go and how an interval moves. Times are nanoseconds since the
-// run's start.
+// Arithmetic of a time axis: the places of its ticks, and how an interval moves. Times are nanoseconds since
+// the start of the run.
 
 import type { Interval } from "./url";
 
-/** The shortest interval that can be shown, ns. */
+/** The shortest interval that can be shown, in ns. */
 export const shortest = 50;
 
-/** A step of 1, 2 or 5 times a power of ten that is at least `least`. */
+/** The smallest step of 1, 2 or 5 times a power of ten that is at least `least`. */
 export function niceStep(least: number): number {
   if (!(least > 1)) return 1;
   const power = 10 ** Math.floor(Math.log10(least));
@@ -14,7 +14,7 @@ export function niceStep(least: number): number {
   return Math.round(10 * power);
 }
 
-/** Places of ticks on an axis of so many pixels, at least gap pixels apart. */
+/** The places of ticks on an axis of so many pixels, at least gap pixels apart. */
 export function tickTimes(from: number, to: number, pixels: number, gap = 90): number[] {
   if (!(to > from) || !(pixels > 0)) return [];
   const step = niceStep(((to - from) * gap) / pixels);
@@ -31,27 +31,27 @@ export function scaleOf(to: number, step: number): { unit: number; digits: numbe
   return { unit, digits };
 }
 
-/** The interval moved into [0, end] and made at least as long as can be shown. */
+/** The interval, moved into [0, end] and at least as long as can be shown. */
 export function clampInterval([from, to]: Interval, end: number): Interval {
   const width = Math.min(Math.max(to - from, shortest), Math.max(end, shortest));
   const a = Math.min(Math.max(from, 0), Math.max(end, shortest) - width);
   return [Math.round(a), Math.round(a + width)];
 }
 
-/** The interval made `factor` times as long, with the time `at` staying where it is. */
+/** The interval, `factor` times as long, with the time `at` in its place. */
 export function zoomAt([from, to]: Interval, at: number, factor: number, end: number): Interval {
   const width = Math.min(Math.max((to - from) * factor, shortest), Math.max(end, shortest));
   const place = (at - from) / (to - from);
   return clampInterval([at - place * width, at + (1 - place) * width], end);
 }
 
-/** The interval moved by so much, within [0, end]. */
+/** The interval, moved by so much within [0, end]. */
 export function pan([from, to]: Interval, by: number, end: number): Interval {
   return clampInterval([from + by, to + by], end);
 }
 
-/** The interval moved, without zooming, as little as is needed to have t in its middle four fifths; the same
- * if it has. */
+/** The interval, moved without zooming as little as needed to have t in its middle four fifths; the same
+ * interval if t is there already. */
 export function reveal([from, to]: Interval, t: number, end: number): Interval {
   const margin = (to - from) / 10;
   if (t < from + margin) return t < from || from > 0 ? clampInterval([t - margin, t - margin + (to - from)],

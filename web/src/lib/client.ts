@@ -1,10 +1,10 @@
-// Asking the server.
+// Requests to the server.
 
 import { app } from "./state.svelte";
 
 export type Params = Record<string, string | number | boolean | null | undefined>;
 
-/** What the server refused, in its words. status 0: it could not be reached. */
+/** An error answer of the server, in its words. Status 0: the server could not be reached. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -15,15 +15,15 @@ export class ApiError extends Error {
 }
 
 let asking: Promise<void> | undefined;
-let unlocked = 0; // how often a right token was given
+let unlocked = 0; // how often a valid token was given
 let asker: ((wrong: boolean) => Promise<string>) | undefined;
 
-/** App gives what asks the user for the token. */
+/** App sets the function that asks the user for the token. */
 export function setAsker(f: typeof asker): void {
   asker = f;
 }
 
-// The server keeps a right token in a cookie of its own, which also goes with downloads.
+// The server keeps a valid token in a cookie, which is also sent with downloads.
 async function unlock(): Promise<void> {
   for (let wrong = false; ; wrong = true) {
     const token = await asker!(wrong);
@@ -31,7 +31,7 @@ async function unlock(): Promise<void> {
   }
 }
 
-/** An address with parameters; those that are null, undefined or "" are left out. */
+/** An address with parameters; null, undefined and "" are left out. */
 export function url(path: string, params: Params = {}): string {
   const q = new URLSearchParams();
   for (const [name, v] of Object.entries(params)) if (v !== null && v !== undefined && v !== "") q.set(name,
@@ -40,12 +40,12 @@ export function url(path: string, params: Params = {}): string {
   return s ? `${path}?${s}` : path;
 }
 
-/** The path of a query of the current run. */
+/** The path of a query about the current run. */
 export function runPath(rest = ""): string {
   return `/api/runs/${encodeURIComponent(app.run)}${rest ? "/" + rest : ""}`;
 }
 
-/** Asks; where the server wants a token, the user is asked for it. */
+/** Sends a request. If the server wants a token, the user is asked for it. */
 export async function request(path: string, params?: Params, signal?: AbortSignal,
   accept = "application/json"): Promise<Response> {
   for (;;) {
@@ -59,18 +59,18 @@ export async function request(path: string, params?: Params, signal?: AbortSigna
     }
     if (answer.ok) return answer;
     if (answer.status === 401 && asker) {
-      // A refusal of what was asked before the token was given may come after it: the user is not asked again
-      // for that.
+      // A refusal may arrive after the token was given, for a request sent before. The user is not asked
+      // again for that.
       if (before === unlocked) await (asking ??= unlock().finally(() => (asking = undefined)));
       continue;
     }
     let message = `${answer.status} ${answer.statusText}`;
     try {
       const body = await answer.json();
-      // a kind of error for programs
+      // an error of the kind that programs throw
       if (typeof body.error === "string") message = body.error.replace(/^invalid argument: /, "");
     } catch {
-      // not every answer is ours: a proxy's has no JSON
+      // not every answer is ours: a proxy does not send JSON
     }
     throw new ApiError(answer.status, message);
   }
@@ -84,13 +84,9 @@ export async function getBinary(path: string, params?: Params, signal?: AbortSig
   return (await request(path, params, signal, "application/octet-stream")).arrayBuffer();
 }
 
-/**
- * Listens to server-sent events and calls f with each one's data until stop is called; connects again when
- * the connection
- * is lost. (EventSource would not tell that a token is wanted.) A page that is not seen does not listen: that
- * would cost the run
- * for nothing, and a browser has six connections per server.
- */
+/** Listens to server-sent events and calls f with the data of each until stop is called. It connects again
+ * when the connection is lost. (EventSource would not report that a token is wanted.) A hidden page does not
+ * listen: that would burden the run for nothing, and a browser has six connections per server. */
 export function listen<T>(path: string, f: (data: T) => void, status: (connected: boolean) => void): () =>
   void {
   let control: AbortController | undefined;
@@ -100,7 +96,7 @@ export function listen<T>(path: string, f: (data: T) => void, status: (connected
     if (stopped || control || document.hidden) return;
     const own = (control = new AbortController());
     let wait = 1000;
-    let refused = false; // that is an answer, and not a lost connection
+    let refused = false; // the server answered, so the connection is not lost
     try {
       const answer = await request(path, undefined, own.signal, "text/event-stream");
       status(true);

@@ -1,6 +1,6 @@
-// The mouse on a time axis, the same in every plot and in the timeline: a click sets the cursor, a drag
-// selects an interval, shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift
-// and wheel moves, a double click fits.
+// The mouse on a time axis, the same in every plot and in the timeline. A click sets the cursor, a drag
+// selects an interval, shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift and
+// wheel moves, a double click shows the whole run.
 
 import { pan, zoomAt } from "./axis";
 import { app, type Interval } from "./state.svelte";
@@ -10,9 +10,9 @@ export interface Gestures {
   frame: () => { left: number; width: number };
   click?: (t: number, e: PointerEvent) => void; // instead of setting the cursor
   hover?: (t: number | null, e: PointerEvent) => void;
-  wheel?: (e: WheelEvent) => boolean; // a wheel without ctrl and shift; true: it was used
+  wheel?: (e: WheelEvent) => boolean; // a wheel event without ctrl and shift; true: it was used
   dblclick?: (t: number, e: MouseEvent) => boolean;
-  selecting?: (i: Interval | null) => void; // while a drag goes on
+  selecting?: (i: Interval | null) => void; // during a drag
 }
 
 /** An action for an element. */

@@ -1,7 +1,6 @@
-// English and Russian. The words that reports say too, of units, nouns, factors and their parts, come from
-// Go (words.gen.ts). A view's own words are in its dictionary, both languages under the same keys: what
-// lacks Russian does not compile. What is read from a dictionary is in the language of now and changes with
-// it.
+// English and Russian. Words that reports use as well (units, nouns, factors and their parts) come from Go
+// (words.gen.ts). A view's own words are in its dictionary, both languages under the same keys; a missing
+// Russian word does not compile. A dictionary returns words in the current language, and they change with it.
 
 import { scaleOf } from "./axis";
 import { app } from "./state.svelte";
@@ -14,7 +13,7 @@ export type { Unit } from "./units";
 type Entry = string | ((...args: never[]) => string);
 type Like<E> = E extends (...args: infer A) => string ? (...args: A) => string : string;
 
-/** Words of two languages under the same keys. */
+/** Words in two languages under the same keys. */
 export function dictionary<T extends Record<string, Entry>>(
   en: T, ru: { [K in keyof T]: Like<T[K]> },
 ): { readonly [K in keyof T]: Like<T[K]> } {
@@ -35,13 +34,13 @@ export const value = (v: number | null, unit: Unit): string =>
 /** "1 CF", "3 CFs"; in Russian with three forms. */
 export const counted = (n: number, noun: Noun): string => units.formatNumber(n, noun, app.lang);
 
-/** A time on the axis, with digits that tell two pixels of the visible interval apart. */
+/** A time on the axis, with enough digits to distinguish two pixels of the visible interval. */
 export function moment(t: number): string {
   const [from, to] = app.visible;
   return units.formatMoment(t, scaleOf(to, (to - from) / 1000), app.lang);
 }
 
-/** Labels of an axis' ticks. */
+/** The labels of an axis' ticks. */
 export function tickLabel(t: number, to: number, step: number): string {
   return units.formatMoment(t, scaleOf(to, step), app.lang);
 }
@@ -95,12 +94,12 @@ export const common = dictionary(
   },
 );
 
-/** What Go's table has for a name in the language of now. */
+/** The entry of Go's table for a name, in the current language. */
 const named = (table: Record<string, Record<units.Lang, string>>, name: string) => table[name]?.[app.lang];
 
 const isFactor = (f: string): f is Factor => f in factorTable;
 
-/** A factor in words; what is none stands for itself. */
+/** A factor in words. A name that is no factor is returned as it is. */
 export const factorName = (f: string): string => (isFactor(f) ? factorTable[f].name[app.lang] : f);
 
 export const factorHint = (f: Factor): string => factorTable[f].hint[app.lang];
@@ -108,8 +107,8 @@ export const factorHint = (f: Factor): string => factorTable[f].hint[app.lang];
 /** Whether a factor is cut out of a worker's time before the rest is divided: its time is always known. */
 export const isCutOut = (f: string): boolean => isFactor(f) && factorTable[f].cutOut;
 
-/** A part of a factor ("here" or "S.here") in words; parts that are named by a link or a lock speak for
- * themselves. */
+/** A part of a factor ("here" or "S.here") in words. Parts named by a link or a lock are returned as they
+ * are. */
 export function partName(part: string): string {
   const key = part.replace(/^[A-Z]\./, "");
   return named(partNames, key) ?? key.replace("->", " → ");

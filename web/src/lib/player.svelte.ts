@@ -1,9 +1,9 @@
-// Moves the cursor while playing.
+// Moves the cursor during playback.
 
 import { reveal } from "./axis";
 import { app } from "./state.svelte";
 
-/** Call once while the page is made. */
+/** Call it once, while the page is created. */
 export function play(): void {
   $effect(() => {
     if (!app.playing) return;

@@ -1,4 +1,4 @@
-// What a plot is made of, and the plot as SVG and CSV.
+// The data of a plot, and the plot as SVG and CSV.
 
 import { tickTimes } from "./axis";
 import { csv } from "./save";
@@ -6,7 +6,7 @@ import { Svg } from "./svg";
 import type { Unit } from "./units";
 
 export interface PlotSeries {
-  name: string; // stable, for switching on and off
+  name: string; // stable: identifies the series when it is switched on or off
   label: string;
   color: string;
   values: readonly (number | null)[];
@@ -16,7 +16,7 @@ export interface PlotSeries {
   show?: boolean;
 }
 
-/** The sums of each series and all before it. Of series that are not shown, nothing is added. */
+/** The sum of each series and all series before it. Hidden series add nothing. */
 export function stack(series: readonly PlotSeries[], shown: (s: PlotSeries) => boolean): (number | null)[][] {
   const length = Math.max(0, ...series.map((s) => s.values.length));
   const sum = new Array<number>(length).fill(0);
@@ -26,14 +26,14 @@ export function stack(series: readonly PlotSeries[], shown: (s: PlotSeries) => b
   });
 }
 
-/** The greatest value that is shown. */
+/** The greatest value among the visible series. */
 export function greatest(series: readonly (readonly (number | null)[])[]): number {
   let most = 0;
   for (const values of series) for (const v of values) if (v !== null && v > most) most = v;
   return most;
 }
 
-/** The index of the window that holds t: x are the windows' beginnings. -1 where none does. */
+/** The index of the window that contains t, or -1. x are the starts of the windows. */
 export function windowAt(x: readonly number[], t: number): number {
   let a = 0;
   let b = x.length;
@@ -45,7 +45,7 @@ export function windowAt(x: readonly number[], t: number): number {
   return a - 1;
 }
 
-/** The windows' beginnings of an answer. */
+/** The starts of the windows of an answer. */
 export function windowTimes(from: number, window: number, n: number): number[] {
   return Array.from({ length: n }, (_, i) => from + i * window);
 }

@@ -1,4 +1,4 @@
-// A query whose answer follows what is shown: asked again when its inputs change or something new has
+// A query whose answer follows what is shown: it is asked again when its inputs change or new data has
 // arrived.
 
 import { untrack } from "svelte";
@@ -9,31 +9,29 @@ import { app } from "./state.svelte";
 import { toast } from "./toast.svelte";
 
 export interface Query<T> {
-  /** The last answer, kept while the next one is on its way. */
+  /** The last answer, kept while the next one is in flight. */
   readonly data: T | undefined;
   readonly loading: boolean;
   readonly error: string | null;
-  /** The data answers other inputs than those of now. */
+  /** The data is about earlier inputs. */
   readonly stale: boolean;
   refresh(): void;
 }
 
 export interface Options {
   quiet?: boolean; // no toast for an error
-  once?: boolean; // not asked again for new versions
+  once?: boolean; // do not ask again for new versions
   every?: number; // ms between questions for new versions, default 1000
 }
 
-/**
- * How long an answer is waited for before the next question is asked beside it, ms. It is not given up: while
- * a cursor moves on
- * and on or a run grows, each answer would be given up for the next one and none would ever come.
- */
+/** How long to wait for an answer before the next question is asked beside it, ms. The first is not
+ * cancelled: while a cursor keeps moving or a run keeps growing, each answer would be cancelled for the next
+ * one, and none would ever arrive. */
 const patience = 400;
 const atOnce = 2;
 
-/** Asks for what f tells: a path (relative to the run unless it begins with "/") and parameters; undefined:
- * nothing. Call it while a component is made. */
+/** Asks for what f returns: a path (relative to the run unless it begins with "/") and parameters; undefined:
+ * nothing. Call it while a component is created. */
 export function query<T>(f: () => [path: string, params?: Params] | undefined,
   options: Options = {}): Query<T> {
   let data = $state.raw<T | undefined>();
@@ -47,11 +45,11 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
   let number = 0; // of the last question
   let lastAddress = "";
   let done = 0; // refreshes
-  let shown = 0; // the question whose answer is shown
+  let shown = 0; // number of the question whose answer is shown
   let timer: ReturnType<typeof setTimeout> | undefined; // for a new version
   let soon: ReturnType<typeof setTimeout> | undefined; // for new inputs
   let last = 0; // when the last question was asked
-  let version = 0; // of the run as known then
+  let version = 0; // of the run at that time
 
   const address = $derived.by(() => {
     const q = f();
@@ -92,7 +90,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
     changed();
   }
 
-  // Asks for what is wanted now, unless it is on its way.
+  // Asks the current question, unless it is in flight.
   function changed() {
     if (!wanted || running.at(-1)?.address === wanted || (running.length === 0 && lastAddress === wanted) ||
       running.length >= atOnce) return;
@@ -128,11 +126,11 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
       } else changed();
     });
   });
-  // New versions: at most so often, the last one always.
+  // New versions: at most this often, and always the last one.
   $effect(() => {
     if (options.once || current.version === 0) return;
     untrack(() => {
-      // The first version that is heard of is the one that was answered, unless the run goes on.
+      // The first version that is announced is the one already answered, unless the run is going on.
       if (version === 0 && !current.live) version = current.version;
       if (!wanted || timer !== undefined || last === 0 || version === current.version) return;
       const next = () => {
@@ -156,7 +154,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
       return error;
     },
     get stale() {
-      // a run that goes on always is a bit further
+      // a live run has always moved on a bit
       return data !== undefined && answered !== address && !current.live;
     },
     refresh() {

@@ -1,6 +1,6 @@
 // Arithmetic and order of long lists.
 
-/** The greatest height of a scrolled area, px. */
+/** The greatest height of a scrolled area, in px. */
 export const most = 8_000_000;
 
 /** The row at the top when the scroll bar of a scaled list is at `top` of `range`. */
@@ -11,8 +11,8 @@ export function place(top: number, range: number, greatest: number): number {
 
 export type Cell = number | string | null | undefined;
 
-/** Compares as people expect: numbers by value, names with numbers in them ("x[2]" before "x[10]"), what is
- * missing last. */
+/** Compares as people expect: numbers by value, names with numbers in them naturally ("x[2]" before "x[10]"),
+ * missing values last. */
 export function compare(a: Cell, b: Cell): number {
   const none = (v: Cell) => v === null || v === undefined || (typeof v === "number" && Number.isNaN(v));
   if (none(a) || none(b)) return Number(none(a)) - Number(none(b));
@@ -22,7 +22,7 @@ export function compare(a: Cell, b: Cell): number {
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** Rows sorted by a column; "-" before the key: greatest first. What is missing stays last. Equal rows keep
+/** Rows sorted by a column; "-" before the key: greatest first. Missing values stay last. Equal rows keep
  * their order. */
 export function sorted<R>(rows: readonly R[], value: (r: R) => Cell, down: boolean): R[] {
   const cells = rows.map((r, i) => ({ r, i, v: value(r) }));

@@ -1,4 +1,4 @@
-// The runs there are and the one that is shown: kept current by the server's updates.
+// All runs, and the one that is shown. The server's updates keep them current.
 
 import type { Code, Run, RunSummary, Update } from "../api";
 import { get, listen, runPath, ApiError } from "./client";
@@ -13,7 +13,7 @@ class Current {
   run = $state.raw<Run | undefined>();
   update = $state.raw<Update | undefined>();
   connected = $state(true);
-  /** Why the run cannot be shown; null where it can. */
+  /** Why the run cannot be shown, or null. */
   error = $state<string | null>(null);
   readonly version = $derived(this.update?.version ?? this.run?.version ?? 0);
   readonly live = $derived((this.update?.state ?? this.run?.state) === "live");
@@ -21,7 +21,7 @@ class Current {
 
 export const current = new Current();
 
-/** Starts to listen. Call it once, within a component or $effect.root. */
+/** Starts to listen for updates. Call it once, within a component or $effect.root. */
 export function follow(): void {
   $effect(() =>
     listen<RunSummary[]>(
@@ -39,7 +39,7 @@ export function follow(): void {
     if (!id) return;
     current.run = current.update = undefined;
     current.error = null;
-    let asked = -1; // version of the last run.json that was asked for
+    let asked = -1; // version of the last run.json requested
     let last = 0;
     const control = new AbortController();
     const load = async () => {
@@ -65,8 +65,7 @@ export function follow(): void {
         const stateChanged = current.update?.state !== u.state;
         current.update = u;
         app.grown(u.wall_ns, u.state === "live", u.snapshot_ns);
-        // What the run consists of (its code fragments, lanes, warnings) grows seldom: asked for now and
-        // then.
+        // The run's code fragments, lanes and warnings seldom change, so they are fetched only now and then.
         const now = performance.now();
         if (u.version !== asked && (stateChanged || !current.run || now - last > 2000)) {
           asked = u.version;
@@ -86,13 +85,12 @@ export function follow(): void {
 
 const unknown: Code = { name: "?", kind: "atomic", file: "", line: 0, count: 0 };
 
-/** A code fragment of the run by its number; the unknown one where there is none. */
+/** A code fragment of the run by its number, or the unknown one. */
 export function codeOf(n: number): Code {
   return current.run?.codes[n] ?? current.run?.codes[0] ?? unknown;
 }
 
-/** Those of the events that the run has none of; a program with regions has no CFs and DFs, and lacks
- * nothing. */
+/** The given events that the run lacks. A program with regions has no CFs and DFs, and lacks nothing. */
 export function notRecorded(...events: string[]): string[] {
   const has = new Set(current.run?.kinds.map((k) => k.event));
   return current.run && !current.live && !onlyRegions() ? events.filter((e) => !has.has(e)) : [];
@@ -100,13 +98,12 @@ export function notRecorded(...events: string[]): string[] {
 
 const has = (event: string) => current.run?.kinds.some((k) => k.event === event) ?? false;
 
-/** Whether the run is of a program with regions, of which patterns are searched. */
+/** Whether the run is of a program with regions, whose patterns are searched. */
 export function hasRegions(): boolean {
   return has("RegionEvents.onEntered");
 }
 
-/** Whether it is of a program of threads and regions alone, without CFs: what is about CFs and DFs means
- * nothing there. */
+/** Whether the program has only threads and regions, without CFs: then nothing about CFs and DFs applies. */
 export function onlyRegions(): boolean {
   return hasRegions() && !has("CFEvents.onStarted") && !has("CFEvents.onCreated");
 }

@@ -1,8 +1,8 @@
-// Saving what is shown.
+// Saving what is on the screen.
 
 import { request, type Params } from "./client";
 
-/** Gives the user a file. */
+/** Offers the user a file to save. */
 export function download(name: string, data: BlobPart, type: string): void {
   const address = URL.createObjectURL(data instanceof Blob ? data : new Blob([data], { type }));
   const a = document.createElement("a");
@@ -12,7 +12,7 @@ export function download(name: string, data: BlobPart, type: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe. */
+/** Rows as CSV (RFC 4180). A text that a spreadsheet would read as a formula gets an apostrophe. */
 export function csv(rows: unknown[][]): string {
   const cell = (v: unknown) => {
     if (v === null || v === undefined) return "";
@@ -31,7 +31,7 @@ export function saveSVG(text: string, name: string): void {
   download(`${name}.svg`, text, "image/svg+xml");
 }
 
-/** Saves a canvas as it is, on the colour given where it is transparent. */
+/** Saves a canvas as it is; transparent parts get the given colour. */
 export function savePNG(canvas: HTMLCanvasElement, name: string, back?: string): void {
   let from = canvas;
   if (back) {
@@ -46,8 +46,8 @@ export function savePNG(canvas: HTMLCanvasElement, name: string, back?: string):
   from.toBlob((blob) => blob && download(`${name}.png`, blob, "image/png"), "image/png");
 }
 
-/** Saves what takes the server a while; told: bytes so far. Returns the name the server gave it. Throws what
- * the server said, or that it was aborted. */
+/** Saves a file that takes the server a while to make. told is called with the bytes received so far. Returns
+ * the name that the server gave the file. Throws the server's error, or that it was aborted. */
 export async function saveFetched(path: string, params: Params, signal: AbortSignal, told: (bytes: number) =>
   void): Promise<string> {
   const answer = await request(path, params, signal, "*/*");
@@ -64,7 +64,7 @@ export async function saveFetched(path: string, params: Params, signal: AbortSig
   return name;
 }
 
-/** Saves what the server makes. */
+/** Saves a file that the server makes. */
 export function saveFrom(address: string, name: string): void {
   const a = document.createElement("a");
   a.href = address;

@@ -1,12 +1,11 @@
-// What is shown now: one state for all views, which is also the address. Views read and set it here and keep
-// no copies.
+// The state of all views, which is also the address. Views read and set it here and keep no copies.
 
 import { clampInterval } from "./axis";
 import { format, parse, type Interval, type Place } from "./url";
 
 export type { Interval, Pick, ViewName } from "./url";
 
-/** What can be changed. */
+/** The part that can be changed. */
 export type Change = Partial<Omit<Place, "filters"> & { filters: Record<string, string>; playing: boolean }>;
 
 const inBrowser = typeof window !== "undefined";
@@ -20,11 +19,11 @@ class App {
   #systemDark = $state(false);
   #pending: ReturnType<typeof setTimeout> | undefined;
 
-  /** What the run's side tells: how long it is so far and whether it goes on. */
+  /** How long the run is so far, and whether it is still going on. */
   #end = $state(1);
   #live = $state(false);
-  #known = $state(0); // up to where single CFs are known
-  #grown = 0; // when the end was last moved, ms
+  #known = $state(0); // up to here single CFs are known
+  #grown = 0; // when the end last moved, ms
   #playing = $state(false);
 
   readonly run = $derived(this.#place.run);
@@ -40,12 +39,11 @@ class App {
   readonly end = $derived(this.#end);
   readonly playing = $derived(this.#playing);
 
-  /** Nanoseconds of the run per nanosecond of the user, by default such that the run takes some twenty
-   * seconds. */
+  /** Nanoseconds of the run per nanosecond of the user. By default the run takes some twenty seconds. */
   readonly speed = $derived(this.#place.speed || defaultSpeed(this.#end));
 
-  /** The visible interval if it is not the whole run. While following, it ends at the live edge: in the
-   * timeline, of what it can show. */
+  /** The visible interval, unless it is the whole run. While following, it ends at the live edge; in the
+   * timeline, at the end of what can be shown. */
   readonly vis: Interval | null = $derived.by(() => {
     const vis = this.#place.vis;
     if (!vis) return null;
@@ -54,15 +52,15 @@ class App {
     return clampInterval([edge - (vis[1] - vis[0]), edge], this.#end);
   });
 
-  /** The cursor's time; where it is not set, the live edge, or the middle of a run that has ended (at its end
-   * there is nothing left to see). */
+  /** The cursor's time. If it is not set: the live edge, or the middle of a finished run, because there is
+   * nothing to see at its end. */
   readonly now = $derived(Math.min(this.#place.t ?? (this.#live ? this.#end : Math.round(this.#end / 2)),
     this.#end));
 
   #interval: Interval = $derived(this.#place.sel ?? [0, this.#end]);
   #visible: Interval = $derived(this.vis ?? [0, this.#end]);
 
-  /** What tables and sums are about: the selected interval or the whole run. */
+  /** The interval of tables and sums: the selected interval or the whole run. */
   get interval(): Interval {
     return this.#interval;
   }
@@ -96,8 +94,8 @@ class App {
     });
   }
 
-  /** Changes the state. Moves of the cursor and of the visible interval replace the address, all else is a
-   * step to go back from. */
+  /** Changes the state. Moves of the cursor and of the visible interval replace the address; everything else
+   * is a step in the history. */
   set(change: Change, history?: "push" | "replace"): void {
     const { playing, ...rest } = change;
     if (playing !== undefined) {
@@ -114,7 +112,7 @@ class App {
     this.#apply(this.#changed(rest), history ?? (moves ? "replace" : "push"));
   }
 
-  /** Sets a filter, or with null removes it. */
+  /** Sets a filter, or removes it with null. */
   filter(name: string, value: string | null): void {
     const filters = { ...this.#place.filters };
     if (value) filters[name] = value;
@@ -127,7 +125,7 @@ class App {
     return format(this.#changed(change)) || "?";
   }
 
-  /** Zooms to an interval, else to the selected one, else to the whole run. */
+  /** Zooms to an interval; by default to the selected one, or to the whole run. */
   fit(interval?: Interval): void {
     const to = interval ?? this.#place.sel;
     if (!to || (!interval && same(this.vis, to))) this.set({ vis: null });
@@ -143,32 +141,32 @@ class App {
     const ended = this.#live && !live && this.#place.follow;
     this.#end = Math.max(end, 1);
     this.#known = Math.min(known, end);
-    // what was followed stays in sight
+    // what was being followed stays in sight
     if (ended) this.#apply({ ...this.#place, t: this.#place.t ?? this.#end, vis: this.vis &&
       clampInterval([this.#end - (this.vis[1] - this.vis[0]), this.#end], this.#end), follow: false },
       "replace");
     this.#live = live;
   }
 
-  // The live edge of a view: of the timeline what it can show.
+  // The live edge of a view. In the timeline it is the end of what can be shown.
   #edge(p: Place): number {
     return p.view === "timeline" && this.#known > 0 ? this.#known : this.#end;
   }
 
   #changed(change: Omit<Change, "playing">): Place {
     const p = { ...this.#place };
-    // What is shown of one run means nothing in another one.
+    // Selections of one run mean nothing in another.
     if (change.run !== undefined && change.run !== p.run && p.run) Object.assign(p, { t: null, sel: null,
       vis: null, pick: null, filters: {} });
     Object.assign(p, change);
     // the whole run, also when it grows
     if (change.vis && change.vis[0] <= 0 && change.vis[1] >= this.#end) p.vis = null;
-    // Who looks at a moment of the past does not follow the live edge; who zooms at it does.
+    // Looking at a past moment stops following the live edge; zooming there does not.
     if (p.follow && change.follow === undefined) {
       const vis = change.vis;
       if (change.t != null || (vis && vis[1] < this.#edge(p) - (vis[1] - vis[0]) / 50)) {
         p.follow = false;
-        if (change.vis === undefined) p.vis = this.vis; // what is seen stays
+        if (change.vis === undefined) p.vis = this.vis; // the view stays in place
       }
     }
     return p;
@@ -180,7 +178,7 @@ class App {
       if (history === "push") {
         if (this.#pending !== undefined) this.#write();
         if (to !== location.search) window.history.pushState(null, "", to);
-      // browsers refuse too many changes a second
+      // browsers refuse too many changes per second
       } else this.#pending ??= setTimeout(() => this.#write(), 250);
     }
     this.#place = p;

@@ -5,7 +5,7 @@ const escape = (s: string) => s.replace(/[&<>"]/g,
   "\ufffd");
 const n = (v: number) => String(Math.round(v * 100) / 100);
 
-/** What drawing functions use, of a CanvasRenderingContext2D. */
+/** The part of CanvasRenderingContext2D that drawing functions use. */
 export type Draw = Pick<
   CanvasRenderingContext2D,
   | "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" | "textBaseline"
@@ -18,7 +18,7 @@ type State = { fillStyle: string; strokeStyle: string; lineWidth: number; global
   textAlign: CanvasTextAlign; textBaseline: CanvasTextBaseline; dash: number[]; groups: number; x: number;
   y: number };
 
-/** Makes an SVG of a size in pixels, drawn upon like a canvas. */
+/** An SVG of a size in pixels, drawn like a canvas. */
 export class Svg {
   fillStyle: string | CanvasGradient | CanvasPattern = "#000";
   strokeStyle: string | CanvasGradient | CanvasPattern = "#000";
@@ -82,7 +82,7 @@ export class Svg {
     this.out.push(`<text ${place} ${font} fill="${this.fillStyle}"${this.alpha()}>${escape(text)}</text>`);
   }
   measureText(text: string): TextMetrics {
-    // no fonts to measure by
+    // there are no fonts to measure with
     if (typeof document === "undefined") return { width: text.length * 6.6 } as TextMetrics;
     this.measure ??= document.createElement("canvas").getContext("2d")!;
     this.measure.font = this.font;
@@ -136,7 +136,7 @@ export class Svg {
     for (; this.groups > s.groups; this.groups--) this.out.push("</g>");
     Object.assign(this, s);
   }
-  /** The file. */
+  /** The text of the file. */
   toString(): string {
     const end = "</g>".repeat(this.groups);
     const [w, h] = [n(this.width), n(this.height)];

@@ -4,11 +4,11 @@ import type { Cell } from "./rows";
 export interface Column<R> {
   key: string;
   title: string;
-  value: (r: R) => Cell; // what is sorted by and saved
-  text?: (r: R) => string; // what is shown
+  value: (r: R) => Cell; // for sorting and saving
+  text?: (r: R) => string; // on the screen
   unit?: string; // of value, for the head of the saved table: "ns", "bytes"
-  number?: boolean; // right-aligned; the first click sorts greatest first
-  wide?: boolean; // takes the room that is left
+  number?: boolean; // right-aligned; the first click puts the greatest first
+  wide?: boolean; // takes the remaining width
   width?: number; // px
   tip?: string;
   hidden?: boolean; // saved, but not shown: there is no room

@@ -1,4 +1,4 @@
-// Words of the frame around the views.
+// The words of the frame around the views.
 
 import { dictionary } from "./i18n";
 

@@ -3,7 +3,7 @@
 export const toasts = $state<{ id: number; text: string; times: number }[]>([]);
 let next = 0;
 
-/** Shows a message for some seconds; the same one again is counted, not repeated. */
+/** Shows a message for some seconds. A repeated message is counted instead of shown again. */
 export function toast(text: string): void {
   const there = toasts.find((t) => t.text === text);
   if (there) {

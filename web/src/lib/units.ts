@@ -1,5 +1,5 @@
-// Times, sizes and numbers for people, as internal/words writes them: its units and nouns are in
-// words.gen.ts, and units.test.ts holds what is written here against what it writes.
+// Times, sizes and numbers for people, as in internal/words. Its units and nouns are in words.gen.ts, and
+// units.test.ts checks that both sides write the same.
 
 import { byteUnits, nouns, perSecond, timeUnits } from "./words.gen";
 
@@ -7,10 +7,10 @@ export type Lang = "en" | "ru";
 export type Unit = "count" | "bytes" | "ns" | "bytes/s" | "count/s" | "share";
 export type Noun = keyof typeof nouns;
 
-/** A number with so many digits after the point (in Russian a comma). As in Go, a tie goes to the even digit.
- */
+/** A number with so many digits after the point (a comma in Russian). As in Go, a tie goes to the even
+ * digit. */
 export function fixed(v: number, digits: number, lang: Lang): string {
-  // v lies halfway between two results if v * 2^(digits + 1) is odd; toFixed takes the one further from 0.
+  // v lies halfway between two results if v * 2^(digits + 1) is odd; toFixed takes the one farther from 0.
   const down = (Math.abs(v) * 2 ** (digits + 1)) % 4 === 1;
   const s = (down ? Math.trunc(v * 10 ** digits) / 10 ** digits : v).toFixed(digits);
   return lang === "ru" ? s.replace(".", ",") : s;
@@ -42,14 +42,14 @@ export function formatCount(n: number, lang: Lang): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** A number with three digits or all before the point. */
+/** A number with three digits, or all digits before the point. */
 export function formatDecimal(v: number, lang: Lang): string {
   const a = Math.abs(v);
   if (a >= 1000) return formatCount(Math.round(v), lang);
   return fixed(v, a >= 100 || v === 0 ? 0 : a >= 10 ? 1 : a >= 0.01 ? 2 : 4, lang);
 }
 
-/** Which part of a whole something is: "12.3 %". */
+/** The share of a whole: "12.3 %". */
 export function formatPercent(part: number, whole: number, lang: Lang): string {
   const v = whole > 0 ? (100 * part) / whole : 0;
   return `${fixed(Number.isFinite(v) ? v : 0, 1, lang)} %`;
@@ -71,7 +71,8 @@ export function formatValue(v: number, unit: Unit, lang: Lang): string {
   return formatCount(v, lang);
 }
 
-/** A moment, with as many digits as its axis needs: unit by the axis' greatest time, digits by its step. */
+/** A moment, with as many digits as its axis needs: the unit depends on the axis' greatest time, the digits
+ * on its step. */
 export function formatMoment(t: number, scale: { unit: number; digits: number }, lang: Lang): string {
   return `${fixed(t / 1000 ** scale.unit, scale.digits, lang)} ${timeUnits[lang][scale.unit]}`;
 }
@@ -84,8 +85,7 @@ export function formatNumber(n: number, noun: Noun, lang: Lang): string {
 const rules = { en: new Intl.PluralRules("en"), ru: new Intl.PluralRules("ru") };
 const places: Partial<Record<Intl.LDMLPluralRule, number>> = { one: 0, few: 1, many: 2, other: 1 };
 
-/** The form of a noun after a number: of English there are two, of Russian three. Fractions take the second.
- */
+/** The form of a noun after a number. English has two, Russian three. Fractions take the second. */
 function form(n: number, noun: Noun, lang: Lang): string {
   return nouns[noun][lang][places[rules[lang].select(n)]!];
 }

@@ -1,6 +1,5 @@
-// The view's state as an address and back: everything the user can set has a place in the query, so that a
-// link shows the same.
-// What is as it is by default is left out, so addresses stay short.
+// The state of the page as an address, and back. Everything that the user can set has a place in the query,
+// so a link shows the same. Defaults are left out, so addresses stay short.
 
 export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory",
   "compare", "patterns"] as const;
@@ -12,7 +11,7 @@ export interface Pick {
   key: string;
 }
 
-/** What an address holds. */
+/** The content of an address. */
 export interface Place {
   run: string;
   view: ViewName;
@@ -22,7 +21,7 @@ export interface Place {
   pick: Pick | null;
   filters: Record<string, string>;
   follow: boolean;
-  speed: number; // 0: chosen by the length of the run
+  speed: number; // 0: depends on the length of the run
   lang: "" | "en" | "ru"; // "": as remembered
   theme: "" | "light" | "dark" | "auto";
 }
@@ -45,7 +44,7 @@ function interval(s: string | null): Interval | null {
   return from !== null && to !== null && from < to && more === undefined ? [from, to] : null;
 }
 
-/** Reads an address; what is wrong in it counts as not there. */
+/** Parses an address. Wrong parts count as missing. */
 export function parse(search: string): Place {
   const q = new URLSearchParams(search);
   const p = start();
@@ -70,7 +69,7 @@ export function parse(search: string): Place {
   return p;
 }
 
-/** Writes the query of an address, with its "?". */
+/** Returns the query of an address, with its "?". */
 export function format(p: Place): string {
   const q: [string, string][] = [];
   if (p.run) q.push(["run", p.run]);
@@ -86,7 +85,7 @@ export function format(p: Place): string {
   if (p.theme) q.push(["theme", p.theme]);
   for (const name of Object.keys(p.filters).sort()) if (p.filters[name] !== "") q.push([`f.${name}`,
     p.filters[name]]);
-  // Of what is escaped without need in a query, what people read is put back.
+  // Characters that need no escape in a query and that people read are restored.
   const word = (s: string) => encodeURIComponent(s).replace(/%(3A|2F|2C|5B|5D|3E|40)/gi,
     (c) => (c.toUpperCase() === "%3E" ? c : decodeURIComponent(c)));
   return q.length ? "?" + q.map(([k, v]) => `${word(k)}=${word(v)}`).join("&") : "";

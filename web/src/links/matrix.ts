@@ -4,14 +4,14 @@
 import type { Matrix } from "../api";
 import type { Draw } from "../lib/svg";
 
-/** Where the matrix lies on its canvas, in CSS pixels. */
+/** The place of the matrix on its canvas, in CSS pixels. */
 export interface Layout {
   nodes: number;
   cell: number; // side of a cell, may be a fraction
   left: number; // room for the numbers of rows
-  top: number; // and of columns
+  top: number; // room for the numbers of columns
   size: number; // of the square of all cells
-  every: number; // every so many nodes one gets its number
+  every: number; // one in so many nodes gets its number
   gap: number; // between cells
 }
 
@@ -30,24 +30,24 @@ export function layout(nodes: number, room: number): Layout {
   return { nodes, cell: whole, left, top, size: whole * nodes, every, gap: whole >= 6 ? 1 : 0 };
 }
 
-/** The cell at a place of the canvas, null beside the cells. */
+/** The cell at a place of the canvas, or null outside the cells. */
 export function cellAt(l: Layout, x: number, y: number): { from: number; to: number } | null {
   const to = Math.floor((x - l.left) / l.cell);
   const from = Math.floor((y - l.top) / l.cell);
   return from >= 0 && to >= 0 && from < l.nodes && to < l.nodes ? { from, to } : null;
 }
 
-/** Key of a link as the trace names it. */
+/** The key of a link, as in the trace. */
 export const linkKey = (from: number, to: number) => `${from}->${to}`;
 
-/** The ends of a link, null where it is none. */
+/** The nodes of a link, or null if it is not a link. */
 export function linkEnds(key: string | undefined): { from: number; to: number } | null {
   const m = /^(\d{1,6})->(\d{1,6})$/.exec(key ?? "");
   return m ? { from: Number(m[1]), to: Number(m[2]) } : null;
 }
 
-/** How strong a cell's colour is, 0 to 1; null where there is nothing. With `log`, small values differ too.
- */
+/** The strength of a cell's colour, 0 to 1; null if there is nothing. With `log`, small values are
+ * distinguishable, too. */
 export function strength(value: number | null, max: number, log: boolean): number | null {
   if (value === null || !(value > 0) || !(max > 0)) return null;
   return log ? Math.log1p(value) / Math.log1p(max) : value / max;

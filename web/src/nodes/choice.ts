@@ -1,14 +1,14 @@
-// A choice of several names as one value of a filter in the address: names with commas between. What is not
-// there stands for the usual choice, "-" for none at all.
+// A choice of several names as one value of a filter in the address: names separated by commas. A missing
+// value means the usual choice, "-" none at all.
 
-/** The names chosen, in the order of `all`; names that are not in `all` are left out. */
+/** The chosen names, in the order of `all`. Names that are not in `all` are left out. */
 export function chosen(value: string | undefined, usual: readonly string[],
   all: readonly string[]): string[] {
   const names = value ? new Set(value === "-" ? [] : value.split(",")) : new Set(usual);
   return all.filter((name) => names.has(name));
 }
 
-/** The value that says these names are chosen; null where they are the usual ones. */
+/** The value for these names, or null for the usual ones. */
 export function choice(names: readonly string[], usual: readonly string[], all: readonly string[]): string
   | null {
   const wanted = new Set(names);
@@ -18,14 +18,15 @@ export function choice(names: readonly string[], usual: readonly string[], all: 
   return all.filter((n) => wanted.has(n)).join(",") || "-";
 }
 
-/** The value after one name was switched. */
+/** The value after one name was toggled. */
 export function toggled(value: string | undefined, name: string, usual: readonly string[],
   all: readonly string[]): string | null {
   const names = chosen(value, usual, all);
   return choice(names.includes(name) ? names.filter((n) => n !== name) : [...names, name], usual, all);
 }
 
-/** Numbers in a list like "0-3,7", in order, each once; what is wrong or not below `limit` is left out. */
+/** The numbers in a list like "0-3,7", in order, each once. Wrong ones and those not below `limit` are left
+ * out. */
 export function numbers(list: string, limit: number): number[] {
   const out = new Set<number>();
   for (const part of list.split(",")) {
@@ -37,7 +38,7 @@ export function numbers(list: string, limit: number): number[] {
   return [...out].sort((a, b) => a - b);
 }
 
-/** The shortest list that `numbers` reads as these. */
+/** The shortest list that `numbers` parses as these. */
 export function ranges(list: readonly number[]): string {
   const sorted = [...new Set(list)].sort((a, b) => a - b);
   const out: string[] = [];

@@ -1,5 +1,5 @@
-// Two sliders for a part of a run: where it starts and how long it is. The length is on a logarithmic
-// scale, because what is worth looking at may last a millionth of the run.
+// Two sliders for a part of a run: its start and its length. The scale of the length is logarithmic, because
+// the interesting part may last a millionth of the run.
 
 import type { Interval } from "../lib/url";
 import { shortest } from "../lib/axis";
@@ -7,7 +7,7 @@ import { shortest } from "../lib/axis";
 /** Steps of a slider. */
 export const steps = 1000;
 
-/** Places of the two sliders, 0 to `steps`, for an interval of a run that lasts `end`. */
+/** The positions of the two sliders, 0 to `steps`, for an interval of a run that lasts `end`. */
 export function places([from, to]: Interval, end: number): { start: number; length: number } {
   const room = end - (to - from);
   const least = Math.min(shortest, end);
@@ -16,14 +16,14 @@ export function places([from, to]: Interval, end: number): { start: number; leng
   return { start: room > 0 ? Math.round((from / room) * steps) : 0, length: Math.round(share * steps) };
 }
 
-/** The interval after the start's slider was moved: as long as before. */
+/** The interval after the start slider was moved: the length stays. */
 export function moved([from, to]: Interval, start: number, end: number): Interval {
   const length = to - from;
   const a = Math.round(((end - length) * start) / steps);
   return [Math.max(0, a), Math.max(0, a) + length];
 }
 
-/** The interval after the length's slider was moved: its start stays where that is possible. */
+/** The interval after the length slider was moved: the start stays if possible. */
 export function stretched([from]: Interval, length: number, end: number): Interval {
   const least = Math.min(shortest, end);
   const width = Math.round(least * (end / least) ** (length / steps));

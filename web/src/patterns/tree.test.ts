@@ -35,7 +35,7 @@ describe("amounts in trees", () => {
     expect(list([])).toEqual([[0, 0, 15, false, false], [4, 0, 16, false, true]]);
     expect(list([0])).toEqual([[0, 0, 1, true, false], [1, 1, 6, false, false], [3, 1, 8, false, true],
       [4, 0, 16, false, true]]);
-    // What is in sight always adds up to everything; an open leaf is none.
+    // The visible rows always add up to everything. A leaf cannot be open.
     for (let open = 0; open < 32; open++) {
       const set = [0, 1, 2, 3, 4].filter((i) => (open >> i) & 1);
       expect(rows(items, own, new Set(set)).reduce((n, r) => n + r.value, 0)).toBe(31);

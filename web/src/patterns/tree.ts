@@ -1,5 +1,5 @@
-// Trees of amounts, as the three columns show them: what is closed shows the amount of itself and all below
-// it, what is open shows its own.
+// Trees of amounts, as the three columns show them: a closed row shows its own amount and everything below
+// it, an open row only its own.
 
 import type { Patterns } from "../api";
 
@@ -10,7 +10,7 @@ export interface Item {
   tip: string;
 }
 
-/** A row of a column: an item that is in sight. */
+/** A row of a column: a visible item. */
 export interface Row {
   item: number;
   depth: number;
@@ -19,15 +19,15 @@ export interface Row {
   value: number;
 }
 
-/** The sums of each item's amount and those of all below it. */
+/** Each item's amount together with those of all items below it. */
 export function subtrees(items: readonly Item[], own: readonly number[]): number[] {
   const sum = [...own];
   for (let i = items.length - 1; i >= 0; i--) if (items[i].parent >= 0) sum[items[i].parent] += sum[i];
   return sum;
 }
 
-/** The rows in sight, each item's below it, in the order of the list. own are the items' amounts without what
- * is below them. */
+/** The visible rows, each item before those below it, in the order of the list. own are the items' amounts
+ * without those of items below. */
 export function rows(items: readonly Item[], own: readonly number[], open: ReadonlySet<number>): Row[] {
   const below: number[][] = items.map(() => []);
   const roots: number[] = [];
@@ -46,14 +46,14 @@ export function rows(items: readonly Item[], own: readonly number[], open: Reado
   return out;
 }
 
-/** The items above one, and itself. */
+/** The items above one, and the item itself. */
 export function above(items: readonly Item[], item: number): number[] {
   const path: number[] = [];
   for (let i = item; i >= 0; i = items[i].parent) path.push(i);
   return path;
 }
 
-/** Amounts of a metric by call path and thread; without its children's where it is open. */
+/** The amounts of a metric by call path and thread, without those of its children if it is open. */
 export function severity(p: Patterns, metric: number, open: boolean): number[][] {
   const out = p.calls.map(() => p.threads.map(() => 0));
   const add = (m: number, sign: number) => {
@@ -102,13 +102,13 @@ export function lockName(l: NonNullable<Patterns["locks"]>[0]): string {
   return l.name + place(l.file, l.line, ", ");
 }
 
-/** A place in the source, of its file the last name. */
+/** A place in the source, with the last name of its file's path. */
 export function place(file: string | undefined, line: number | undefined, before = ""): string {
   return file ? `${before}${file.split("/").pop()}${line ? ":" + line : ""}` : "";
 }
 
-/** The threads as a tree: hosts, unless there is one only; processes that have several threads; threads. Of
- * an item that is a thread, its index is in thread. */
+/** The threads as a tree: hosts, unless there is only one; processes that have several threads; threads. For
+ * an item that is a thread, `thread` has its index. */
 export function system(p: Patterns, node: (n: number) => string, thread: (n: number, s: number) =>
   string): { items: Item[]; thread: number[] } {
   const items: Item[] = [];

@@ -1,4 +1,4 @@
-// Single CFs and gaps of an interval: found by place, and when to ask for them.
+// The single CFs and gaps of an interval: finding them by place, and when to request them.
 
 import type { Boxes } from "../api";
 import type { Interval } from "../lib/url";
@@ -8,7 +8,7 @@ export interface BoxRef {
   i: number; // in the columns of the answer
 }
 
-/** An answer with where each lane's boxes are in it. */
+/** An answer, with the place of each lane's boxes in it. */
 export class BoxSet {
   private readonly cfs: Map<number, [number, number]>;
   private readonly gaps: Map<number, [number, number]>;
@@ -26,7 +26,7 @@ export class BoxSet {
     return this.data.cfs.lane.length + this.data.gaps.lane.length;
   }
 
-  /** Whether all of an interval of these lanes is in it. */
+  /** Whether it contains all of an interval of these lanes. */
   covers([from, to]: Interval, lanes: readonly number[]): boolean {
     return this.data.from <= from && this.data.to >= to && lanes.every((l) => this.lanes.has(l));
   }
@@ -38,8 +38,8 @@ export class BoxSet {
     return this.gaps.get(lane) ?? [0, 0];
   }
 
-  /** What is at a time of a lane: an atomic CF, else a structured one, else a gap. `low`: in the strip where
-   * structured CFs are drawn. */
+  /** What is at a time of a lane: an atomic CF, otherwise a structured one, otherwise a gap. `low`: in the
+   * strip where structured CFs are drawn. */
   at(lane: number, t: number, low: boolean): BoxRef | undefined {
     const { cfs, gaps } = this.data;
     let atomic = -1;
@@ -69,21 +69,21 @@ function byLane(lanes: readonly number[]): Map<number, [number, number]> {
   return out;
 }
 
-/** What the last question for boxes told about how many there are. */
+/** What the last request for boxes told about their number. */
 export interface Density {
   count: number;
-  width: number; // of the interval it was asked for, ns
+  width: number; // of the interval of that request, ns
   lanes: number;
 }
 
-/** Whether it makes sense to ask for the boxes of so wide an interval of so many lanes. */
+/** Whether it makes sense to request the boxes of so wide an interval of so many lanes. */
 export function worthAsking(known: Density | undefined, width: number, lanes: number,
   limit: number): boolean {
   if (!known) return true;
   return (known.count * width * lanes) / (known.width * Math.max(known.lanes, 1)) < limit * 1.5;
 }
 
-/** The interval to ask for: half as much again on either side, so that moving a little asks nothing. */
+/** The interval to request: half as much again on either side, so that a small move needs no request. */
 export function around([from, to]: Interval, end: number): Interval {
   const more = (to - from) / 2;
   return [Math.max(Math.floor(from - more), 0), Math.max(Math.min(Math.ceil(to + more), end),

@@ -1,5 +1,5 @@
 // Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
-// the screen and into an SVG. Nothing that is out of sight is looked at.
+// the screen and into an SVG. Nothing out of sight is looked at.
 
 import { FACTOR, type Arrow, type Code, type CriticalPath } from "../api";
 import { tickTimes } from "../lib/axis";
@@ -22,7 +22,7 @@ export interface Scene {
   layout: Layout;
   visible: Interval;
   by: "code" | "factor";
-  code: number; // the code fragment that is not dimmed; -1: none is
+  code: number; // the only code fragment that is not dimmed; -1: none is dimmed
   codes: readonly Code[];
   tiles: readonly Tile[];
   boxes: BoxSet | null;
@@ -37,7 +37,7 @@ export function xOf(s: Scene, t: number): number {
   return labelWidth + ((t - from) / (to - from)) * (s.width - labelWidth);
 }
 
-/** What colours depend on: pictures made with another look are made anew. */
+/** What colours depend on. Pictures made with another look are made again. */
 export interface Look {
   by: "code" | "factor";
   code: number;
@@ -75,7 +75,8 @@ function picture(t: Tile, look: Look): HTMLCanvasElement {
   const shades = new Map<number, number>();
   for (let i = 0; i < t.classes.length; i++) {
     if (t.classes[i] === 0 && t.shares[i] === 0) continue;
-    // Sixteen shades are enough for the eye: a column that is hardly of its class is paler, but never gone.
+    // Sixteen shades are enough for the eye. A column that hardly belongs to its class is paler, but always
+    // visible.
     const key = t.classes[i] * 16 + (t.shares[i] >> 4);
     let color = shades.get(key);
     if (color === undefined) {
@@ -108,7 +109,8 @@ function drawTiles(g: Draw, s: Scene, rows: readonly Row[], look: Look): void {
     }
     const c = g as CanvasRenderingContext2D;
     const image = picture(t, look);
-    // Of a tile much wider than the screen only the columns in sight: browsers blur or refuse the rest.
+    // If a tile is much wider than the screen, only the columns in sight are drawn: browsers blur or refuse
+    // the rest.
     const a = Math.max(Math.floor(((labelWidth - x) / w) * t.width), 0);
     const b = Math.min(Math.ceil(((s.width - x) / w) * t.width), t.width);
     if (b <= a) continue;
@@ -122,7 +124,7 @@ function drawTiles(g: Draw, s: Scene, rows: readonly Row[], look: Look): void {
   }
 }
 
-/** A tile as rectangles, neighbours of one colour together. */
+/** A tile as rectangles; neighbours of one colour are joined. */
 function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, column: number,
   look: Look): void {
   const h = inner(s.layout);
@@ -144,7 +146,7 @@ function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, co
   }
 }
 
-/** Where a structured CF is drawn in its lane: a strip at the bottom. */
+/** The place of a structured CF in its lane: a strip at the bottom. */
 export const strip = (height: number) => Math.min(Math.max(Math.round(height * 0.28), 2), 7);
 
 function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: Look): void {
@@ -159,7 +161,7 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
   for (const row of rows) {
     const y = axisHeight + row.y - s.scroll;
     if (!(g instanceof Svg)) {
-      // What is below is of the tiles: the boxes of this lane stand in its place.
+      // The boxes of this lane replace the tiles below them.
       const a = Math.max(xOf(s, set.data.from), labelWidth);
       g.fillStyle = look.back;
       g.fillRect(a, y, Math.min(xOf(s, set.data.to), s.width) - a, h);
@@ -202,7 +204,7 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
   }
 }
 
-/** The four points of an arrow's curve; undefined where it is not in sight. */
+/** The four points of an arrow's curve, or undefined if it is out of sight. */
 function curve(s: Scene, a: Arrow): [x0: number, y0: number, c0: number, c1: number, x1: number, y1: number]
   | undefined {
   const ya = middle(s.layout, a.from_lane, a.from_node);
@@ -215,7 +217,7 @@ function curve(s: Scene, a: Arrow): [x0: number, y0: number, c0: number, c1: num
   return [x0, y0, x0 + bend, x1 - bend, x1, y1];
 }
 
-// x grows along the curve (but for arrows of a few pixels), so where it is at an x is found by halving.
+// x grows along the curve (except for arrows of a few pixels), so the point at an x is found by bisection.
 function heightAt([x0, y0, c0, c1, x1, y1]: [number, number, number, number, number, number],
   x: number): number {
   let [a, b] = [0, 1];
@@ -229,7 +231,7 @@ function heightAt([x0, y0, c0, c1, x1, y1]: [number, number, number, number, num
   return (u * u * u + 3 * u * u * a) * y0 + (3 * u * a * a + a * a * a) * y1;
 }
 
-/** The arrow under a place of the picture, the last drawn first. */
+/** The arrow under a place of the picture; the last drawn comes first. */
 export function arrowAt(s: Scene, x: number, y: number): Arrow | undefined {
   return s.arrows.findLast((a) => {
     const c = curve(s, a);
@@ -251,7 +253,7 @@ function drawArrows(g: Draw, s: Scene): void {
     if (!c) continue;
     const [x0, y0, c0, c1, x1, y1] = c;
     const color = p[arrowColors[a.kind]];
-    // A halo keeps the line in sight on any colour.
+    // A halo keeps the line visible on any colour.
     for (const [style, width] of [[p.back, 3], [color, 1.4]] as const) {
       g.strokeStyle = style;
       g.lineWidth = width;
@@ -303,7 +305,7 @@ function drawPath(g: Draw, s: Scene, steps: CriticalPath["steps"]): void {
     const mid = y + h / 2;
     if (before && Math.abs(before.y - mid) > 1) lines.push([before.x, before.y, x0, mid]);
     before = { x: x1, y: mid };
-    if (x1 - x0 < 0.2 && i % 4) continue; // what is this thin is one line with its neighbours
+    if (x1 - x0 < 0.2 && i % 4) continue; // so thin a step merges with its neighbours
     g.fillStyle = factorColor(steps[i].factor);
     g.fillRect(Math.max(x0, labelWidth), y, Math.max(Math.min(x1, s.width) - Math.max(x0, labelWidth), 0.5),
       h);
@@ -393,7 +395,7 @@ export function draw(g: Draw, s: Scene): void {
   drawAxisLabels(g, s);
 }
 
-// Lanes that are scrolled lie under the axis.
+// Scrolled lanes lie under the axis.
 function drawAxisLabels(g: Draw, s: Scene): void {
   g.save();
   g.beginPath();
@@ -407,9 +409,9 @@ export interface Marks {
   now: number;
   sel: Interval | null;
   hover: { row: Row; from: number; to: number } | null;
-  picked: { lane: number; t: number }[]; // where the picked CF began to run
-  stop: { lane: number; start: number; end: number } | null; // where the keyboard is
-  known: number | null; // up to where single CFs are known, of a live run
+  picked: { lane: number; t: number }[]; // where the picked CF started
+  stop: { lane: number; start: number; end: number } | null; // the stop that the keyboard has reached
+  known: number | null; // for a live run: up to here single CFs are known
 }
 
 /** Draws what follows the mouse and the cursor. */
@@ -481,7 +483,7 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
   g.restore();
 }
 
-/** What is under the mouse. */
+/** The thing under the mouse. */
 export type Under = { t: number; row: Row; arrow?: Arrow; box?: BoxRef; class?: number; share?: number };
 
 /** The class and share that a tile shows at a time of a lane. */
@@ -499,5 +501,5 @@ export function tileAt(tiles: readonly Tile[], lane: number, t: number): { class
   return undefined;
 }
 
-/** The letter of the factor that a class stands for, or "". */
+/** The letter of the factor of a class, or "". */
 export const factorLetter = (c: number) => (c >= FACTOR ? (letters[c - FACTOR] ?? "") : "");

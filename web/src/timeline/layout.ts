@@ -1,4 +1,4 @@
-// Where lanes are: one below the other, with a gap between nodes.
+// The places of lanes: one below the other, with a gap between nodes.
 
 import type { Lane } from "../api";
 
@@ -10,21 +10,21 @@ export interface Row {
 export interface Layout {
   rows: Row[];
   height: number; // of a lane
-  total: number; // of all
+  total: number; // of all lanes
   place: Map<number, Row>;
   nodes: { node: number; y: number; height: number; host: string }[];
 }
 
 export const nodeGap = 6;
 
-/** How high lanes are: they fill what there is, within what can be read; dense: all of them in sight, if a
- * pixel each allows it. */
+/** The height of lanes: they fill the available room within the limits of legibility. dense: all of them are
+ * in sight, if one pixel each is enough. */
 export function laneHeight(lanes: number, nodes: number, room: number, dense: boolean): number {
   const fits = (room - nodeGap * Math.max(nodes - 1, 0)) / Math.max(lanes, 1);
   return Math.min(Math.max(Math.floor(fits), dense ? 1 : 16), 80);
 }
 
-/** The lanes that filters leave: of one node, or of the two ends of a link. */
+/** The lanes that filters leave: those of one node, or of both ends of a link. */
 export function lanesShown(lanes: readonly Lane[], node: string | undefined, link: string
   | undefined): number[] {
   const ends = link?.split("->").map(Number);
@@ -76,8 +76,7 @@ export function rowAt(l: Layout, y: number): Row | undefined {
   return row && y >= row.y && y < row.y + l.height ? row : undefined;
 }
 
-/** The middle of a lane, or where only the node is known, of the node; undefined where neither is in the
- * layout. */
+/** The middle of a lane or, if only the node is known, of the node; undefined if neither is in the layout. */
 export function middle(l: Layout, lane: number, node: number): number | undefined {
   const row = l.place.get(lane);
   if (row) return row.y + l.height / 2;
@@ -85,7 +84,7 @@ export function middle(l: Layout, lane: number, node: number): number | undefine
   return n && n.y + n.height / 2;
 }
 
-/** Lanes as the server wants them: "0-3,7". */
+/** Lanes, as the server wants them: "0-3,7". */
 export function ranges(lanes: readonly number[]): string {
   const out: string[] = [];
   for (let i = 0; i < lanes.length; ) {

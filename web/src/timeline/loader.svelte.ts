@@ -1,5 +1,4 @@
-// Fetches tiles and boxes for what is in sight, a few at a time, and says when there is something new to
-// draw.
+// Fetches the tiles and boxes in sight, a few at a time, and says when there is something new to draw.
 
 import type { Boxes } from "../api";
 import { ApiError, get, getBinary, runPath } from "../lib/client";
@@ -19,7 +18,7 @@ export class Loader {
   boxes = $state.raw<BoxSet | null>(null);
   /** Grows when there is something new to draw. */
   changed = $state(0);
-  /** How many boxes there are where they are too many to be shown; 0: they are not. */
+  /** The number of boxes if they are too many to be shown, otherwise 0. */
   tooMany = $state(0);
   loading = $state(false);
 
@@ -33,7 +32,7 @@ export class Loader {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failed = new Map<string, number>();
 
-  /** Tells what is in sight. Call it for every frame: it asks only for what is lacking. */
+  /** Tells the loader what is in sight. Call it for every frame: it requests only what is missing. */
   show(by: TileKey["by"], visible: Interval, lanes: number[], all: number, pixels: number): void {
     const level = levelFor((visible[1] - visible[0]) / Math.max(pixels, 1));
     this.view = { by, level, visible, lanes, all };
@@ -49,7 +48,7 @@ export class Loader {
     return this.cache.drawn(v.by, v.level, v.visible, blocksOf(v.lanes), this.deepest());
   }
 
-  /** Single CFs of a lane: what is at hand, else asked for. */
+  /** The single CFs of a lane, from what is at hand or from the server. */
   single = async (from: number, to: number, lane: number): Promise<Pick<Boxes, "cfs" | "more">> =>
     this.boxes?.covers([from, to], [lane]) ? this.boxes.data : get<Boxes>(runPath("boxes"),
       { from, to, lanes: lane, limit: 2000 });
@@ -65,14 +64,13 @@ export class Loader {
     return Math.max(Math.ceil(Math.log2(app.end / 512)), 0);
   }
 
-  // What tiles and boxes are made from: of a run that goes on the newest snapshot, of one that is over all of
-  // it.
+  // The data behind tiles and boxes: the newest snapshot of a live run, or all of a finished one.
   private epoch(): number {
     return current.live ? (current.update?.snapshot_ns ?? 0) : -current.version;
   }
 
-  // With a new snapshot tiles near its end change, older ones where something came late: those are asked for
-  // less often.
+  // With a new snapshot, tiles near its end change; older ones change only if something arrived late, so they
+  // are requested less often.
   private old = (t: Tile): boolean => {
     const epoch = this.epoch();
     if (t.epoch === epoch) return false;
@@ -85,7 +83,7 @@ export class Loader {
     if (!v) return;
     const blocks = blocksOf(v.lanes);
     const keys = wanted(v.by, v.level, v.visible, blocks);
-    // The whole run once: whatever is looked at next, something is there to be drawn.
+    // The whole run is fetched once, so that there is always something to draw.
     const base = wanted(v.by, this.deepest(), [0, Math.max(app.end, 1)],
       blocks).filter((k) => !this.cache.get(k));
     const names = new Set([...keys, ...base].map(nameOf));

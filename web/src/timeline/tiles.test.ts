@@ -73,7 +73,7 @@ test("until the wanted tiles are there, others stand in", () => {
   c.put(tile(key(2, 1)));
   expect(c.drawn("code", 2, interval, [0], 10).map((t) => t.key.level)).toEqual([2, 2]);
   expect(c.drawn("factor", 2, interval, [0], 10)).toEqual([]);
-  // Zoomed out from where finer ones are.
+  // Zoomed out from a place with finer tiles.
   expect(c.drawn("code", 3, interval, [0], 4).map((t) => t.key.level)).toEqual([2, 2]);
 });
 

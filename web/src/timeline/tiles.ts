@@ -1,7 +1,6 @@
-// Tiles: pictures of lanes that the server makes at levels of detail. A column of level k stands for 2^k
-// ns, a tile has 512 columns and 64 lanes and lies on a grid, so that it is the same tile wherever the view
-// is. While the tiles of a level are on their way, those of other levels that are there are drawn in their
-// place.
+// Tiles: pictures of lanes that the server makes at levels of detail. A column of level k stands for 2^k ns.
+// A tile has 512 columns and 64 lanes and lies on a grid, so it is the same tile wherever the view is. While
+// the tiles of one level are in flight, available tiles of other levels are drawn instead.
 
 import { FACTOR } from "../api";
 import type { Interval } from "../lib/url";
@@ -12,7 +11,7 @@ export const lanesPerTile = 64;
 export interface TileKey {
   by: "code" | "factor";
   level: number;
-  index: number; // along the time
+  index: number; // along the time axis
   block: number; // of lanes
 }
 
@@ -22,25 +21,25 @@ export interface Tile {
   width: number;
   classes: Uint16Array; // by lane, then column
   shares: Uint8Array;
-  epoch: number; // what was known of the run when it was asked for
+  epoch: number; // how much of the run was known when it was requested
   asked: number; // ms
-  used: number; // when it was drawn last, for what to forget
-  picture?: unknown; // what it looks like in the colours of `look`
+  used: number; // when it was last drawn, to decide what to drop
+  picture?: unknown; // its picture in the colours of `look`
   look?: unknown;
 }
 
 export const nameOf = (k: TileKey) => `${k.by}/${k.level}/${k.index}/${k.block}`;
 
-/** How long a column of a level is, ns. */
+/** The length of a column of a level, ns. */
 export const columnTime = (level: number) => 2 ** level;
 
-/** The times of a tile. */
+/** The interval of a tile. */
 export function timesOf(k: TileKey): Interval {
   const length = columns * columnTime(k.level);
   return [k.index * length, (k.index + 1) * length];
 }
 
-/** The level whose columns are as near to a pixel as can be without being longer. */
+/** The level whose columns come closest to a pixel without being longer. */
 export function levelFor(nsPerPixel: number): number {
   return Math.max(0, Math.floor(Math.log2(Math.max(nsPerPixel, 1)) + 1e-9));
 }
@@ -55,17 +54,17 @@ export function wanted(by: TileKey["by"], level: number, [from, to]: Interval,
   return out;
 }
 
-/** The blocks that hold these lanes. */
+/** The blocks that contain these lanes. */
 export function blocksOf(lanes: readonly number[]): number[] {
   return [...new Set(lanes.map((l) => Math.floor(l / lanesPerTile)))];
 }
 
-/** The lanes of a block as the server wants them: "0-63". */
+/** The lanes of a block, as the server wants them: "0-63". */
 export function lanesOf(block: number, lanes: number): string {
   return `${block * lanesPerTile}-${Math.min((block + 1) * lanesPerTile, lanes) - 1}`;
 }
 
-/** Reads the server's answer; null where it is not one. */
+/** Parses the server's answer; null if it is not a tile. */
 export function decode(data: ArrayBuffer): { lanes: number; width: number; classes: Uint16Array;
   shares: Uint8Array } | null {
   if (data.byteLength < 8) return null;
@@ -83,12 +82,12 @@ export function decode(data: ArrayBuffer): { lanes: number; width: number; class
   return { lanes, width, classes, shares };
 }
 
-/** Which factor a class stands for, or -1. */
+/** The factor that a class stands for, or -1. */
 export function factorOf(c: number): number {
   return c >= FACTOR ? c - FACTOR : -1;
 }
 
-/** Tiles that are there, as many as may be; the ones drawn longest ago go first. */
+/** The available tiles, up to a limit. The least recently drawn are dropped first. */
 export class TileCache {
   private tiles = new Map<string, Tile>();
   private clock = 0;
@@ -118,11 +117,8 @@ export class TileCache {
     this.tiles.clear();
   }
 
-  /**
-   * What to draw to show an interval, one upon the other: the wanted tiles where they are, below them the
-   * nearest coarser ones
-   * for what is missing, and finer ones where there are no coarser.
-   */
+  /** What to draw to show an interval, from the bottom up: the wanted tiles that are available; below them
+   * the nearest coarser ones for those that are missing, or finer ones if there are no coarser. */
   drawn(by: TileKey["by"], level: number, interval: Interval, blocks: readonly number[],
     deepest: number): Tile[] {
     const keys = wanted(by, level, interval, blocks);
@@ -155,8 +151,7 @@ export class TileCache {
     return [...below, ...there];
   }
 
-  /** The wanted tiles that have to be asked for, those that are not there at all first: `old` says which are
-   * too old. */
+  /** The wanted tiles that must be requested, missing ones first. `old` tells which are out of date. */
   lacking(keys: readonly TileKey[], old: (t: Tile) => boolean): TileKey[] {
     const none: TileKey[] = [];
     const stale: TileKey[] = [];

@@ -1,6 +1,6 @@
-// Going from CF to CF by keyboard: to the next and the previous one of a lane, and to the lanes above and
-// below. What is in sight is at hand; where it is drawn from tiles, a few questions for ever wider (or
-// narrower) intervals find the neighbour.
+// Moves from CF to CF by keyboard: to the next and the previous one of a lane, and to the lanes above and
+// below. CFs in sight are at hand; if tiles are shown, a few questions for ever wider (or narrower) intervals
+// find the neighbour.
 
 import type { Boxes } from "../api";
 import { reveal } from "../lib/axis";
@@ -27,11 +27,11 @@ function stops(b: Pick<Boxes, "cfs">, lane: number): Stop[] {
   return out.sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
-/** The neighbour of a time, or of the stop that begins there: forward (1) or back (-1). null: there is none.
- */
+/** The neighbour of a time, or of the stop that begins there: forward (1) or back (-1). null: there is
+ * none. */
 export async function neighbour(source: Source, lane: number, t: number, at: Stop | null, way: 1 | -1,
   width: number, end: number): Promise<Stop | null> {
-  let [none, many] = [0, Infinity]; // so wide there is nothing, so wide there is too much
+  let [none, many] = [0, Infinity]; // a width with nothing in it, a width with too much
   for (let tries = 0; tries < 60; tries++) {
     const from = way > 0 ? t : Math.max(t - width, 0);
     const to = way > 0 ? Math.min(t + width, end) : t + 1;
@@ -44,7 +44,7 @@ export async function neighbour(source: Source, lane: number, t: number, at: Sto
     }
     const all = stops(got, lane);
     const own = at ? all.findIndex((s) => s.cf === at.cf && s.start === at.start) : -1;
-    // What began before the interval may have others after it that ended there, too.
+    // After one that began before the interval there may be others that also ended there.
     const found = way > 0 ? (own >= 0 ? all[own + 1] : all.find((s) => s.start > t))
       : (own >= 0 ? all.slice(0, own) : all.filter((s) => s.start < t)).findLast((s) => s.start >= from ||
       from === 0);
@@ -64,13 +64,14 @@ export class Walk {
 
   private width = () => Math.max((app.visible[1] - app.visible[0]) / 50, 1000);
 
-  /** To the next or the previous CF of the lane. */
+  /** Moves to the next or the previous CF of the lane. */
   async along(way: 1 | -1, lane: number): Promise<void> {
     const at = this.at?.lane === lane && this.at.start === app.t ? this.at : null;
     await this.go(() => neighbour(this.source, lane, at?.start ?? app.now, at, way, this.width(), app.end));
   }
 
-  /** To what a lane runs at the cursor's time, else the next, else the last one before. */
+  /** Moves to what a lane runs at the cursor's time, otherwise to the next CF, otherwise to the last one
+   * before. */
   async enter(lane: number): Promise<void> {
     const t = app.now;
     await this.go(async () => {
@@ -85,7 +86,7 @@ export class Walk {
     const to = await find();
     if (turn !== this.turn || !to) return;
     this.at = to;
-    // With a story open, it is the next one's story.
+    // If a story is open, it becomes that of the new CF.
     app.set({ t: to.start, ...(app.pick?.kind === "cf" ? { pick: { kind: "cf" as const, key: to.cf } } : {}),
       ...(app.vis ? { vis: reveal(app.vis, to.start, app.end) } : {}) }, "replace");
   }
