@@ -316,12 +316,7 @@ func (p *parser) block(what string) *block {
 	}
 	b.braced = true
 	if p.accept("df") {
-		for {
-			b.df = append(b.df, p.name("name of a data fragment"))
-			if !p.accept(",") {
-				break
-			}
-		}
+		p.commas(func() { b.df = append(b.df, p.name("name of a data fragment")) })
 		p.expect(";", "after the list of names")
 	}
 	clean := true

@@ -8,14 +8,11 @@ func (p *parser) statement() *stmt {
 	switch {
 	case p.accept("let"):
 		s.kind = sLet
-		for {
+		p.commas(func() {
 			n := p.name("name after let")
 			p.expect("=", "after the name")
 			s.lets = append(s.lets, letDef{n, p.expr()})
-			if !p.accept(",") {
-				break
-			}
-		}
+		})
 		s.body = p.block("let")
 	case p.accept("for"):
 		s.kind = sFor
@@ -106,6 +103,13 @@ func (p *parser) call(s *stmt) {
 		s.rules = p.behaviour()
 	}
 	p.expect(";", "after the call of "+s.name)
+}
+
+// commas reads one item or more, with commas between them.
+func (p *parser) commas(item func()) {
+	for item(); p.accept(","); {
+		item()
+	}
 }
 
 // list reads items separated by commas up to end.

@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,28 +32,54 @@ func (d dfPattern) String() string {
 }
 
 // maxPatterns bounds how many DFs are told of a statement, and maxSteps how much is looked at to find them:
-// subs that call each other several times would take for ever.
+// subs that call each other several times would take for ever. maxRecursion bounds how deep recursive subs are
+// followed for a CF.
 const (
-	maxPatterns = 32
-	maxSteps    = 1 << 12
+	maxPatterns  = 32
+	maxSteps     = 1 << 12
+	maxRecursion = 3
 )
+
+// Frames tells what is known of the frames that a CF sees, by block.
+type Frames interface {
+	Known(b *Block) bool
+	Name(b *Block, n *NameRef) string // the key, see Stuck, of what a name denotes
+	Int(b *Block, slot int) int32
+}
 
 // patterns collects those of one statement.
 type patterns struct {
-	p *Program
+	p     *Program
+	known Frames // nil: no CF is looked at, but what its program says
 	// inner are the blocks that the statement has yet to enter: their variables are not known, their names are
 	// new.
 	inner map[*Block]bool
 	// passed are, by sub that the statement would call, the arguments: nil for one that is no name.
 	passed map[*Sub][][]dfPattern
+	calls  map[*Sub]int // being followed
 	makes  []string
 	steps  int
+}
+
+func (p *Program) newPatterns(known Frames) *patterns {
+	return &patterns{p: p, known: known, inner: map[*Block]bool{}, passed: map[*Sub][][]dfPattern{},
+		calls: map[*Sub]int{}}
+}
+
+// Makes gives the keys, see Stuck, of the DFs that a CF of a statement could make before it has run, itself or
+// through CFs that it would create, as far as they are known: those in frames that it has yet to make are new
+// and can be nobody's awaited DF.
+func (p *Program) Makes(st *Stmt, known Frames) []string {
+	x := p.newPatterns(known)
+	x.inner[st.Body] = st.Kind == WhileLoop // of which any iteration from this one on is left
+	x.whole(st)
+	return x.makes
 }
 
 // Patterns tells what the CFs of a statement read and make, "sum[i], part[i] -> sum[i + 1]"; "" where that is
 // too much.
 func (p *Program) Patterns(st *Stmt) string {
-	x := &patterns{p: p, inner: map[*Block]bool{}, passed: map[*Sub][][]dfPattern{}}
+	x := p.newPatterns(nil)
 	var reads []string
 	for k, in := range st.Inputs {
 		from := st.frame()
@@ -61,44 +88,51 @@ func (p *Program) Patterns(st *Stmt) string {
 		}
 		// One of several possible names would make the reader look for what is not read.
 		if list := x.resolve(from, in.Ref.Name, in.Ref.Idx); len(list) == 1 {
-			reads = note(reads, list)
+			reads = note(reads, list, maxPatterns)
 		}
 	}
-	x.statement(st)
-	if st.Kind == SubBody {
-		x.block(st.Sub.Body)
-	}
+	x.whole(st)
 	if x.steps > maxSteps || len(x.makes) == maxPatterns {
 		return ""
 	}
 	return strings.TrimSpace(strings.Join(reads, ", ") + " -> " + strings.Join(x.makes, ", "))
 }
 
-// note adds patterns that are not there.
-func note(list []string, more []dfPattern) []string {
+// note adds patterns that are not there, as long as there are fewer than most.
+func note(list []string, more []dfPattern, most int) []string {
 	for _, d := range more {
-		if s := d.String(); len(list) < maxPatterns && !slices.Contains(list, s) {
+		if s := d.String(); len(list) < most && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
+// whole looks at the statement that this is about.
+func (x *patterns) whole(st *Stmt) {
+	x.statement(st)
+	if st.Kind == SubBody {
+		x.block(st.Sub.Body)
+	}
+}
+
 func (x *patterns) statement(st *Stmt) {
-	if x.steps++; x.steps > maxSteps {
+	most, recursion := maxPatterns, 1
+	if x.known != nil {
+		most, recursion = math.MaxInt, maxRecursion
+	} else if x.steps++; x.steps > maxSteps {
 		return
 	}
 	for i := range st.Effects {
 		if f := &st.Effects[i]; f.Kind != Destroy {
-			x.makes = note(x.makes, x.resolve(st.frame(), f.Ref.Name, f.Ref.Idx))
+			x.makes = note(x.makes, x.resolve(st.frame(), f.Ref.Name, f.Ref.Idx), most)
 		}
 	}
 	switch st.Kind {
 	case ForLoop, IfCond, WhileLoop:
-		x.inner[st.Body] = true
-		x.block(st.Body)
+		x.enter(st.Body)
 	case SubCall:
-		if _, within := x.passed[st.Sub]; within || st.Sub.Body == nil {
+		if x.calls[st.Sub] == recursion || st.Sub.Body == nil {
 			return // recursive: it makes the same DFs again, with other indices
 		}
 		args := make([][]dfPattern, len(st.Args))
@@ -107,10 +141,21 @@ func (x *patterns) statement(st *Stmt) {
 				args[i] = x.resolve(st.frame(), a.Name, a.Idx)
 			}
 		}
-		x.passed[st.Sub], x.inner[st.Sub.Body] = args, true
-		x.block(st.Sub.Body)
-		delete(x.passed, st.Sub)
+		outer := x.passed[st.Sub]
+		x.passed[st.Sub] = args
+		x.calls[st.Sub]++
+		x.enter(st.Sub.Body)
+		x.calls[st.Sub]--
+		x.passed[st.Sub] = outer
 	}
+}
+
+// enter looks at a block that is yet to be entered.
+func (x *patterns) enter(b *Block) {
+	was := x.inner[b]
+	x.inner[b] = true
+	x.block(b)
+	x.inner[b] = was
 }
 
 func (x *patterns) block(b *Block) {
@@ -119,17 +164,22 @@ func (x *patterns) block(b *Block) {
 	}
 }
 
+// isNew tells whether the frame of a block does not exist yet.
+func (x *patterns) isNew(b *Block) bool { return x.inner[b] || x.known != nil && !x.known.Known(b) }
+
 // resolve gives what a reference in the frame of a block may stand for.
 func (x *patterns) resolve(from *Block, n *NameRef, idx []*Expr) (list []dfPattern) {
 	b := outward(from, n.Depth)
 	switch {
 	case b == nil:
 		return nil
-	case !n.Param && x.inner[b]:
+	case !n.Param && x.isNew(b):
 		return nil // declared where the statement has yet to come
+	case x.known != nil && !x.isNew(b):
+		list = []dfPattern{{name: x.known.Name(b, n)}}
 	case !n.Param:
 		list = []dfPattern{{name: x.p.Decls[b.Names[n.Slot]].Name}}
-	case x.inner[b]:
+	case x.isNew(b):
 		if args := x.passed[b.Sub]; n.Slot < len(args) {
 			list = slices.Clone(args[n.Slot])
 		}
@@ -140,7 +190,11 @@ func (x *patterns) resolve(from *Block, n *NameRef, idx []*Expr) (list []dfPatte
 	for i := range list {
 		list[i].indices = slices.Clip(list[i].indices)
 		for _, e := range idx {
-			list[i].indices = append(list[i].indices, x.index(from, e))
+			text := x.index(from, e)
+			if x.known != nil && text == unknownIndex {
+				break // the indices before it stand for all DFs that begin so
+			}
+			list[i].indices = append(list[i].indices, text)
 		}
 	}
 	return list
@@ -189,8 +243,34 @@ func constant(e *Expr) string {
 	return unknownIndex
 }
 
-// index is "3", "i", "i + 1", "i - 1", or "?".
+// int evaluates what needs neither DFs nor values of frames that do not exist yet.
+func (x *patterns) int(from *Block, e *Expr) (int32, bool) {
+	switch e.Op {
+	case OpInt:
+		return e.I, true
+	case OpValue:
+		if b := outward(from, e.Depth); b != nil && !x.isNew(b) && e.Type == Int {
+			return x.known.Int(b, e.Slot), true
+		}
+	case OpNeg:
+		a, ok := x.int(from, e.A)
+		return -a, ok
+	case OpAdd, OpSub, OpMul:
+		a, ok1 := x.int(from, e.A)
+		b, ok2 := x.int(from, e.B)
+		return Arith(e.Op, a, b), ok1 && ok2
+	}
+	return 0, false
+}
+
+// index is "3", "i", "i + 1", "i - 1", or "?"; of a CF a number or "?".
 func (x *patterns) index(from *Block, e *Expr) string {
+	if x.known != nil {
+		if n, ok := x.int(from, e); ok {
+			return strconv.Itoa(int(n))
+		}
+		return unknownIndex
+	}
 	variable := func(e *Expr) string {
 		if b := outward(from, e.Depth); e.Op == OpValue && b != nil && !x.inner[b] && e.Slot < len(b.Values) {
 			return b.Values[e.Slot]
