@@ -8,6 +8,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/instrument"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 type instrumentOptions struct {
@@ -89,11 +90,7 @@ func runInstrument(io console.IO, o *instrumentOptions, files []string) error {
 		case !o.check && f.Changed && o.remove:
 			fmt.Fprintf(io.Out, "%s: restored\n", f.Target)
 		case !o.check && f.Changed:
-			events := "events"
-			if len(f.Insertions) == 1 {
-				events = "event"
-			}
-			fmt.Fprintf(io.Out, "%s: %d %s inserted\n", f.Target, len(f.Insertions), events)
+			fmt.Fprintf(io.Out, "%s: %s inserted\n", f.Target, words.Count(len(f.Insertions), "event"))
 		}
 	}
 	if o.json {

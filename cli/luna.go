@@ -44,6 +44,14 @@ type fatalError struct {
 
 func (e *fatalError) Error() string { return e.text }
 
+func detailsOf(err error) string {
+	var fatal *fatalError
+	if errors.As(err, &fatal) {
+		return fatal.details
+	}
+	return ""
+}
+
 func runLuna(words []string, io console.IO) int {
 	opt, err := parseLuna(words)
 	if err != nil {
@@ -60,24 +68,20 @@ func runLuna(words []string, io console.IO) int {
 	}
 	err = l.run()
 	l.clearProgress()
-	var fatal *fatalError
 	var faults *luna.Error
 	if rank, _ := crew.Place(); rank > 0 && err != nil {
 		speakElsewhere(rank, err)
 		return console.Failed
 	}
 	switch {
+	case err == nil:
+		return console.Done
 	case errors.As(err, &faults):
 		fmt.Fprintln(io.Err, luna.LunaText(faults.First()))
-		return console.Failed
-	case errors.As(err, &fatal):
-		fmt.Fprintf(io.Err, "luna: fatal error: %s\n%s", fatal.text, fatal.details)
-		return console.Failed
-	case err != nil:
-		fmt.Fprintf(io.Err, "luna: fatal error: %v\n", err)
-		return console.Failed
+	default:
+		fmt.Fprintf(io.Err, "luna: fatal error: %v\n%s", err, detailsOf(err))
 	}
-	return console.Done
+	return console.Failed
 }
 
 // exitOf is the exit code where all ranks fail alike: mpirun must not end rank 0 before it says why.
@@ -95,17 +99,13 @@ const elsewherePatience = 30 * time.Second
 // program, no compiler), and rank 0 says it; if rank 0 does not, one rank of each computer does.
 func speakElsewhere(rank int, err error) {
 	var fatal *fatalError
-	details := ""
-	if errors.As(err, &fatal) {
-		details = fatal.details
-	}
-	if fatal == nil || !fatal.running {
+	if !errors.As(err, &fatal) || !fatal.running {
 		time.Sleep(elsewherePatience)
 		if os.Getenv("OMPI_COMM_WORLD_LOCAL_RANK") != "0" {
 			return
 		}
 	}
-	fmt.Fprintf(os.Stderr, "luna: rank %d (%s): fatal error: %v\n%s", rank, crew.HostName(), err, details)
+	fmt.Fprintf(os.Stderr, "luna: rank %d (%s): fatal error: %v\n%s", rank, crew.HostName(), err, detailsOf(err))
 }
 
 func (l *lunaCommandLine) progress(stage string) {

@@ -90,7 +90,7 @@ func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, ar
 	*cpp.Library, error) {
 	prog, err := compile(io, &o.source)
 	for name := range o.holds {
-		if err == nil && !hasCode(prog, name) {
+		if err == nil && !slices.ContainsFunc(prog.Codes, func(c luna.Code) bool { return c.Name == name }) {
 			err = console.Misuse("run: --hold=%s: the program has no such code fragment", name)
 		}
 	}
@@ -328,10 +328,6 @@ func flush(library *cpp.Library, long time.Duration) {
 	case <-flushed:
 	case <-time.After(long):
 	}
-}
-
-func hasCode(prog *luna.Program, name string) bool {
-	return slices.ContainsFunc(prog.Codes, func(c luna.Code) bool { return c.Name == name })
 }
 
 // runOutcome tells the user how a run ended, except where it ended well, and gives the exit code.

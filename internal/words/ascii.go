@@ -17,28 +17,37 @@ func UTF8(env func(string) string) bool {
 }
 
 // ASCII gives a writer for a terminal without UTF-8: it writes "us" for "µs".
-func ASCII(w io.Writer) io.Writer { return &asciiWriter{w: w} }
+func ASCII(w io.Writer) io.Writer {
+	return &rewriter{w: w, rewrite: func(text []byte) (out, held []byte) {
+		end := len(text)
+		for _, half := range []string{"\u00b5", "\u00b5"[:1]} {
+			if bytes.HasSuffix(text, []byte(half)) {
+				end -= len(half)
+				break
+			}
+		}
+		return bytes.ReplaceAll(text[:end], []byte("µs"), []byte("us")), text[end:]
+	}}
+}
 
-type asciiWriter struct {
-	w    io.Writer
-	held []byte // the beginning of "µs", whose end may come with the next Write
+// rewriter rewrites texts for the writer beneath.
+type rewriter struct {
+	w       io.Writer
+	held    []byte // the beginning of what is rewritten, whose end may come with the next Write
+	rewrite func(text []byte) (out, held []byte)
 }
 
 // Unwrap is the writer beneath.
-func (a *asciiWriter) Unwrap() io.Writer { return a.w }
+func (r *rewriter) Unwrap() io.Writer { return r.w }
 
-func (a *asciiWriter) Write(b []byte) (int, error) {
-	text := append(a.held, b...)
-	end := len(text)
-	for _, half := range []string{"\u00b5", "\u00b5"[:1]} {
-		if bytes.HasSuffix(text, []byte(half)) {
-			end -= len(half)
-			break
-		}
+func (r *rewriter) Write(b []byte) (int, error) {
+	text := b
+	if len(r.held) > 0 {
+		text = append(r.held, b...)
 	}
-	out := bytes.ReplaceAll(text[:end], []byte("µs"), []byte("us"))
-	a.held = bytes.Clone(text[end:])
-	if _, err := a.w.Write(out); err != nil {
+	out, held := r.rewrite(text)
+	r.held = bytes.Clone(held)
+	if _, err := r.w.Write(out); err != nil {
 		return 0, err
 	}
 	return len(b), nil

@@ -19,24 +19,13 @@ const longestOwn = 5
 // characters, among them the beginnings of terminal sequences, and characters that turn the direction of
 // writing become \u001b and the like, which is also what JSON calls them. Line feeds, tabs, carriage returns
 // and our own colours stay.
-func Foreign(w io.Writer) *ForeignWriter { return &ForeignWriter{w: w} }
+func Foreign(w io.Writer) io.Writer { return &rewriter{w: w, rewrite: tame} }
 
-// ForeignWriter is what Foreign gives.
-type ForeignWriter struct {
-	w    io.Writer
-	held []byte // the beginning of a character or sequence, whose end may come with the next Write
-}
-
-// Unwrap is the writer beneath.
-func (f *ForeignWriter) Unwrap() io.Writer { return f.w }
-
-// Write passes on what is harmless and rewrites the rest.
-func (f *ForeignWriter) Write(b []byte) (int, error) {
-	if len(f.held) == 0 && plain(b) {
-		return f.w.Write(b)
+// tame lets pass what is harmless and rewrites the rest.
+func tame(text []byte) (_, held []byte) {
+	if plain(text) {
+		return text, nil
 	}
-	text := append(f.held, b...)
-	f.held = nil
 	var out bytes.Buffer
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -45,7 +34,7 @@ func (f *ForeignWriter) Write(b []byte) (int, error) {
 			n = len(own.Find(text))
 			out.Write(text[:n])
 		case r == '\x1b' && len(text) < longestOwn && partial(text), !utf8.FullRune(text):
-			f.held, n = bytes.Clone(text), len(text)
+			held, n = text, len(text)
 		case harmless(r):
 			out.WriteRune(r) // of invalid UTF-8 the replacement character
 		case r > 0xffff:
@@ -55,10 +44,7 @@ func (f *ForeignWriter) Write(b []byte) (int, error) {
 		}
 		text = text[n:]
 	}
-	if _, err := f.w.Write(out.Bytes()); err != nil {
-		return 0, err
-	}
-	return len(b), nil
+	return out.Bytes(), held
 }
 
 // partial tells whether a text may be the beginning of a sequence of ours.

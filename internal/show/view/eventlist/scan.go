@@ -3,7 +3,6 @@ package eventlist
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/procs"
@@ -35,7 +34,7 @@ type results struct {
 // job looks through the blocks that overlap an interval.
 type job struct {
 	from, to int64
-	until    atomic.Int64 // the lease, in nanoseconds since 1970
+	lease    *time.Timer // cancels it
 	cancel   context.CancelFunc
 	over     chan struct{} // closed at the end
 	err      error         // to be read after over
@@ -124,33 +123,27 @@ func (l *List) look(ctx context.Context, r *results, from, to int64, patience ti
 	return newView(l, parts), frontier, scanned, nil
 }
 
-// wait waits until the job has ended, at most for patience; 0 is forever.
-func (j *job) wait(ctx context.Context, patience time.Duration) error {
-	every := patience
-	if every == 0 {
-		every = lease / 2
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-j.over:
-			return j.err
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			if patience > 0 {
-				return nil
-			}
-			j.renew()
-		}
-	}
-}
-
 // lease is how long a job continues after the last question about it.
 const lease = 10 * time.Second
 
-func (j *job) renew() { j.until.Store(time.Now().Add(lease).UnixNano()) }
+// wait waits until the job has ended, at most for patience; 0 is forever.
+func (j *job) wait(ctx context.Context, patience time.Duration) error {
+	var late <-chan time.Time
+	if patience > 0 {
+		late = time.After(patience)
+	} else {
+		j.lease.Stop()
+		defer j.lease.Reset(lease)
+	}
+	select {
+	case <-j.over:
+		return j.err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+		return nil
+	}
+}
 
 // start makes sure that the blocks are being scanned; it returns nil if that is done.
 func (l *List) start(r *results, blocks []int, from, to int64) *job {
@@ -169,7 +162,7 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 		select {
 		case <-j.over:
 		default:
-			j.renew()
+			j.lease.Reset(lease)
 			return j
 		}
 	}
@@ -177,27 +170,23 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 		r.job.cancel()
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
-	j := &job{from: from, to: to, cancel: cancel, over: make(chan struct{})}
-	j.renew()
+	j := &job{from: from, to: to, lease: time.AfterFunc(lease, cancel), cancel: cancel, over: make(chan struct{})}
 	r.job = j
 	l.wg.Add(1) // the caller keeps l open
 	go func() {
 		defer l.wg.Done()
 		defer close(j.over)
 		defer cancel()
-		j.err = l.scan(ctx, r, j, left)
+		defer j.lease.Stop()
+		j.err = l.scan(ctx, r, left)
 	}()
 	return j
 }
 
-// scan scans blocks until the lease is over. Cancellation is not an error: what was found remains.
-func (l *List) scan(ctx context.Context, r *results, j *job, left []int) error {
+// scan scans blocks. Cancellation is not an error: what was found remains.
+func (l *List) scan(ctx context.Context, r *results, left []int) error {
 	spaces := make([][]byte, procs.Lanes(0, len(left))) // by worker
 	err := procs.Each(ctx, 0, len(left), func(worker, i int) error {
-		if time.Now().UnixNano() >= j.until.Load() {
-			j.cancel()
-			return nil
-		}
 		b := batches.Get().(*trace.Batch)
 		defer batches.Put(b)
 		e, err := l.read(left[i], b)

@@ -131,9 +131,6 @@ func TestCloseStopsEverything(t *testing.T) {
 		})
 		time.Sleep(time.Millisecond)
 		l.Close()
-		if n := l.filters.Len(); n > maxFilters {
-			t.Errorf("%d filters are remembered", n)
-		}
 		if _, err := l.Page(context.Background(), Query{}); !errors.Is(err, ErrClosed) {
 			t.Error("asked after Close:", err)
 		}

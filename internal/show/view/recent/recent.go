@@ -25,13 +25,6 @@ func New[K comparable, V any](most int, gone func(V)) *List[K, V] {
 	return &List[K, V]{most: most, gone: gone}
 }
 
-// Len is the number of values.
-func (l *List[K, V]) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.list)
-}
-
 // Get gives the value of a key, and makes it the last used.
 func (l *List[K, V]) Get(key K) (v V, ok bool) {
 	l.mu.Lock()
