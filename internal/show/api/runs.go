@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/trace"
@@ -59,20 +60,13 @@ type code struct {
 }
 
 type update struct {
-	Version    int           `json:"version"`
-	State      string        `json:"state"`
-	WallNS     int64         `json:"wall_ns"`
-	Events     uint64        `json:"events"`
-	Lost       uint64        `json:"lost"`
-	SnapshotNS int64         `json:"snapshot_ns"`
-	Sources    []sourceState `json:"sources"`
-}
-
-type sourceState struct {
-	Node      int   `json:"node"`
-	Connected bool  `json:"connected"`
-	LagNS     int64 `json:"lag_ns"`
-	Unsent    int64 `json:"unsent"`
+	Version    int              `json:"version"`
+	State      string           `json:"state"`
+	WallNS     int64            `json:"wall_ns"`
+	Events     uint64           `json:"events"`
+	Lost       uint64           `json:"lost"`
+	SnapshotNS int64            `json:"snapshot_ns"`
+	Sources    []collect.Source `json:"sources"`
 }
 
 func summary(r *live.Run) runSummary {
@@ -228,11 +222,9 @@ func (s *Server) updates(w http.ResponseWriter, r *http.Request) {
 	stream(w, r, run.Watch, func() (any, <-chan struct{}) {
 		st, changed := run.Status()
 		u := update{Version: st.Version, State: st.State, WallNS: st.WallNS, Events: st.Events, Lost: st.Lost,
-			SnapshotNS: st.SnapshotNS, Sources: []sourceState{}}
+			SnapshotNS: st.SnapshotNS, Sources: []collect.Source{}}
 		if s.cfg.Collector != nil {
-			for _, src := range s.cfg.Collector.Sources(run.Dir()) {
-				u.Sources = append(u.Sources, sourceState{src.Node, src.Connected, src.LagNS, int64(src.Unsent)})
-			}
+			u.Sources = s.cfg.Collector.Sources(run.Dir())
 		}
 		return u, changed
 	})
