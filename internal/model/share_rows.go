@@ -236,7 +236,9 @@ func (k *toldColumn[T]) tell(h *sharing, s *stream, inputs bool, whom func(n uin
 func (h *sharing) packing(rank int, s *stream) *renaming {
 	p := &h.out[rank]
 	if p.packing == nil {
-		p.packing = &renaming{h: h, number: toID, df: func(df DF) DF { return h.dfTo(rank, df) }}
+		p.packing = &renaming{h: h, number: toID, df: func(df DF) DF {
+			return DF(h.out[rank].DFs.number(h.m.dfHome[df], func() wireDF { return h.wireDF(df) }))
+		}}
 	}
 	p.packing.from, p.packing.to = &s.rows, h.to(rank, s)
 	return p.packing
@@ -340,11 +342,6 @@ func (t *dfTable) number(ref dfRef, name func() wireDF) uint32 {
 		t.List = append(t.List, name())
 	}
 	return n
-}
-
-// dfTo gives a DF's number in the parcel for a process.
-func (h *sharing) dfTo(rank int, df DF) DF {
-	return DF(h.out[rank].DFs.number(h.m.dfHome[df], func() wireDF { return h.wireDF(df) }))
 }
 
 func (h *sharing) wireDF(df DF) wireDF {

@@ -195,11 +195,7 @@ func (x *Index) row(cf model.CF) CFRow {
 			r.Start = m.ExecStart[e] - m.Start
 		}
 		r.Runs++
-		r.End = nil
-		if end := m.ExecEnd[e]; end != model.None {
-			end -= m.Start
-			r.End = &end
-		}
+		r.End = x.t.Since(m.ExecEnd[e])
 		if r.Lane = x.t.LaneOf(e); r.Lane >= 0 {
 			r.Node = x.t.NodeOf(r.Lane)
 		}

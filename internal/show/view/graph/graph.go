@@ -117,11 +117,7 @@ func (g *Graph) busy(n *model.Node, s fragments.Interval) (ns int64) {
 	m := g.m
 	for _, w := range n.Workers {
 		for e := w.First; e < w.End && m.ExecStart[e] < s.To; e++ {
-			end := m.ExecEnd[e]
-			if end == model.None {
-				end = m.End
-			}
-			if end > s.From && m.Atomic(m.ExecCF[e]) {
+			if end := m.EndOf(e); end > s.From && m.Atomic(m.ExecCF[e]) {
 				ns += max(min(end, s.To)-max(m.ExecStart[e], s.From), 0)
 			}
 		}

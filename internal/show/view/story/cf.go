@@ -66,7 +66,7 @@ func CF(t *timeline.Timeline, key, lang string) (*CFStory, error) {
 		Text: site.Text, Weight: m.Weight(cf), Atomic: m.Atomic(cf), Node: int(at.Node),
 		State: at.State.String(), Parent: t.CFKey(m.Parent[cf]), ParentTitle: m.CFTitle(m.Parent[cf]),
 		Runs: []Run{}, Inputs: []DFRef{}, Outputs: []DFRef{}}
-	s.CreatedNS = w.since(m.Created[cf])
+	s.CreatedNS = w.t.Since(m.Created[cf])
 	w.created(cf)
 	for _, i := range m.AwaitsOf(cf) {
 		list, first := m.Awaits.Of(int(i)), model.DF(0)
@@ -88,15 +88,6 @@ func CF(t *timeline.Timeline, key, lang string) (*CFStory, error) {
 	w.unfinished(cf, at, await)
 	s.Lines = w.inOrder()
 	return s, nil
-}
-
-// since gives a time since the start of the run, nil where it was not recorded.
-func (w *teller) since(t int64) *int64 {
-	if t == model.None {
-		return nil
-	}
-	t -= w.m.Start
-	return &t
 }
 
 func (w *teller) created(cf model.CF) {
@@ -219,15 +210,11 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 	many := m.ExecOf[cf] != 0 && m.ExecNumber[m.ExecOf[cf]-1] > 1
 	for e := range m.ExecutionsOf(cf) {
 		r := Run{Number: m.ExecNumber[e], Node: -1, Worker: -1, Lane: w.t.LaneOf(e),
-			Start: m.ExecStart[e] - m.Start, End: w.since(m.ExecEnd[e])}
+			Start: m.ExecStart[e] - m.Start, End: w.t.Since(m.ExecEnd[e])}
 		if id, ok := m.WorkerIDOf(e); ok {
 			r.Node, r.Worker = id.Node, id.Worker
 		}
-		end := m.ExecEnd[e]
-		if end == model.None {
-			end = m.End
-		}
-		ns := max(end-m.ExecStart[e], 0)
+		ns := max(m.EndOf(e)-m.ExecStart[e], 0)
 		s.TotalNS += ns
 		if cpu := m.ExecCPU[e]; cpu >= 0 {
 			r.CPUNS = &cpu

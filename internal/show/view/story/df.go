@@ -111,7 +111,7 @@ func (w *teller) copies(s *DFStory, df model.DF) {
 		case model.CopyDropped:
 			w.say(c.Time, node, 0, 0, dfDropped, node)
 			if k := open[c.Node]; k != 0 {
-				s.Nodes[k-1].To = w.since(c.Time)
+				s.Nodes[k-1].To = w.t.Since(c.Time)
 				open[c.Node] = 0
 			}
 		default:

@@ -208,10 +208,7 @@ func (x *Index) cf(n uint32) Found {
 		at, f.Lane = m.ExecStart[e], x.t.LaneOf(e)
 		break
 	}
-	if at != model.None {
-		at -= m.Start
-		f.T = &at
-	}
+	f.T = x.t.Since(at)
 	return f
 }
 
@@ -219,8 +216,7 @@ func (x *Index) df(n uint32) Found {
 	m, df := x.m, model.DF(n)
 	f := Found{Kind: "df", Key: m.DFKey(df), Title: m.DFString(df), Lane: -1}
 	if first, end := m.Creations(df); first < end {
-		at := m.MadeTime[first] - m.Start
-		f.T = &at
+		f.T = x.t.Since(m.MadeTime[first])
 		if e, ok := m.ExecutionAt(m.MadeBy[first], m.MadeTime[first]); ok {
 			f.Lane = x.t.LaneOf(e)
 		}

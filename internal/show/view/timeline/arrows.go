@@ -74,7 +74,7 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	}
 	var wanted []bool // by lane; nil: all
 	nodes := t.nodesOf(lanes)
-	if !t.all(lanes) {
+	if len(lanes) < len(t.lanes) {
 		wanted = make([]bool, len(t.lanes))
 		for _, i := range lanes {
 			wanted[i] = true

@@ -97,9 +97,6 @@ func (t *Timeline) nodesOf(lanes []int) []bool {
 	return out
 }
 
-// all reports whether a list of distinct lanes contains all.
-func (t *Timeline) all(lanes []int) bool { return len(lanes) == len(t.lanes) }
-
 // FindDF returns the DF with a key. It fails with fs.ErrNotExist if the run has none.
 func (t *Timeline) FindDF(key string) (model.DF, error) {
 	df := t.m.FindDF(key)

@@ -148,5 +148,14 @@ func (t *Timeline) LaneOf(execution int) int {
 	return t.first[id.Node] + id.Worker
 }
 
+// Since converts a time to one since the start of the run, nil where it was not recorded.
+func (t *Timeline) Since(ns int64) *int64 {
+	if ns == model.None {
+		return nil
+	}
+	ns -= t.m.Start
+	return &ns
+}
+
 // at converts a time to one since the start of the run.
 func (t *Timeline) at(ns int64) int64 { return ns - t.m.Start }
