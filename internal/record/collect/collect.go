@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/files"
@@ -48,6 +49,7 @@ type Collector struct {
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	work    sync.WaitGroup // connections and forwarders
+	numbers atomic.Uint64  // of connections
 
 	mu      sync.Mutex
 	runs    map[string]*run // by ID

@@ -68,6 +68,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type conn struct {
 	*stream.Conn
 	c      *Collector
+	number uint64 // connections are numbered as they come
 	addr   string
 	run    *run
 	sender *sender // guarded by run.mu
@@ -149,7 +150,7 @@ func (k *conn) cut(why *stream.Refusal) {
 // serve talks with a sender until one of them has enough.
 func (c *Collector) serve(raw net.Conn, r io.Reader, addr string) {
 	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.infoFrame()), c: c,
-		addr: addr, files: map[int]*file{}, missing: map[int]uint64{}}
+		number: c.numbers.Add(1), addr: addr, files: map[int]*file{}, missing: map[int]uint64{}}
 	k.Admit = k.admit
 	c.mu.Lock()
 	if c.closed {

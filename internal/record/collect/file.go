@@ -44,11 +44,20 @@ func (f *file) open(k *conn, node int) (have tracefile.Have, err error) {
 	} else {
 		have = tracefile.Have{Defs: f.have.Defs, Streams: maps.Clone(f.have.Streams)}
 	}
-	if f.owner != nil && f.owner != k {
-		f.owner.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
-			" sender now, %s", node, k.host()), Final: true})
+	loser := f.owner
+	if loser == k {
+		return have, nil
 	}
-	f.owner = k
+	if loser != nil && loser.sender.Name == k.sender.Name && loser.number > k.number {
+		// What a sender said in a connection that it has given up can be read after what it says in the next one.
+		loser = k
+	} else {
+		f.owner = k
+	}
+	if loser != nil {
+		loser.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
+			" sender now, %s", node, f.owner.host()), Final: true})
+	}
 	return have, nil
 }
 

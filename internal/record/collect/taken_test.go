@@ -130,7 +130,8 @@ func TestFileCutWhileClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Write(stream.AppendBlock(nil, 0, renumbered(eventBlock(t, 3000), have.Streams[0]))); err != nil {
+	b = stream.AppendBlock(nil, 0, renumbered(eventBlock(t, 3000), have.Streams[0]))
+	if _, err := conn.Write(b); err != nil {
 		t.Fatal(err)
 	}
 	if r := refusal(t, conn); r.Final || r.Code != stream.RefusedDisk {
@@ -140,4 +141,35 @@ func TestFileCutWhileClosed(t *testing.T) {
 	writeInfo(t, src, info)
 	send(t, quick(s.addr, src))
 	same(t, s.only(t), src)
+}
+
+// TestOlderConnection: a sender has given a connection up and comes again. What it said in the old one is read
+// late: the new one goes on.
+func TestOlderConnection(t *testing.T) {
+	s := serveAt(t, "", Config{Dir: t.TempDir()})
+	id := trace.NewRunID()
+	say := func(c *stream.Conn, b []byte, answer stream.Type) {
+		t.Helper()
+		if _, err := c.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, c, answer)
+	}
+	older, _ := dial(t, s.addr)
+	say(older, hello(t, id, "s"), stream.TypeWelcome)
+	newer, _ := dial(t, s.addr)
+	say(newer, hello(t, id, "s"), stream.TypeWelcome)
+	opens := stream.AppendNode(nil, stream.TypeOpen, 0)
+	say(newer, opens, stream.TypeHave)
+	if _, err := older.Write(opens); err != nil {
+		t.Fatal(err)
+	}
+	if r := refusal(t, older); r.Code != stream.RefusedTaken {
+		t.Errorf("%+v", r)
+	}
+	b := stream.AppendBlock(nil, 0, someBlocks(t, 100)[0])
+	say(newer, stream.AppendNumber(b, stream.TypePing, 1), stream.TypeAck)
+	if n := s.Runs()[0].Bytes; n == 0 {
+		t.Error("nothing is kept")
+	}
 }
