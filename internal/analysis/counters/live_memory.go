@@ -72,6 +72,15 @@ func (l *Live) allSteps() (list []*steps.Steps) {
 	return list
 }
 
+// Limit changes how much memory may be taken, MaxBytes of the options. What is too much goes at once.
+func (l *Live) Limit(bytes int64) {
+	if bytes == l.max {
+		return
+	}
+	l.max, l.trimAt, l.full = bytes, bytes, false
+	l.trim()
+}
+
 // trim keeps memory within its bound.
 func (l *Live) trim() {
 	size := l.Bytes()

@@ -35,10 +35,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -113,6 +115,8 @@ type Run struct {
 	// props follow the run event by event; nil once it is over.
 	orderedMu sync.Mutex
 	props     *counters.Live
+	// followed is how many runs have props, of those that share memory with this one.
+	followed *atomic.Int64
 }
 
 // RunID names a run by the folder of its trace, the same at every start.
@@ -126,14 +130,17 @@ func RunID(dir string) string {
 
 // Open shows the run whose trace is in a folder. The trace may be finished, or being written, or have yet to
 // begin. It fails if there is no such folder, or if the trace cannot be read. Close ends showing it.
-func Open(dir string, opt Options) (*Run, error) {
+func Open(dir string, opt Options) (*Run, error) { return open(dir, opt, new(atomic.Int64)) }
+
+func open(dir string, opt Options, followed *atomic.Int64) (*Run, error) {
 	if opt.Memory <= 0 {
 		opt.Memory = DefaultMemory
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	r := &Run{dir: dir, id: RunID(dir), opt: opt, changed: make(chan struct{}), info: &trace.RunInfo{}}
+	r := &Run{dir: dir, id: RunID(dir), opt: opt, changed: make(chan struct{}), info: &trace.RunInfo{},
+		followed: followed}
 	r.history.bytes = opt.Memory / 16
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if r.opt.Alive == nil {
@@ -166,12 +173,29 @@ func Open(dir string, opt Options) (*Run, error) {
 
 // begin starts to follow the run from its beginning.
 func (r *Run) begin() {
-	r.orderedMu.Lock()
-	r.props = counters.NewLive(counters.LiveOptions{MaxBytes: r.opt.Memory / 8})
-	r.orderedMu.Unlock()
+	r.setProps(counters.NewLive(counters.LiveOptions{MaxBytes: r.share()}))
 	r.mu.Lock()
 	r.status.Events, r.status.Lost = 0, 0
 	r.mu.Unlock()
+}
+
+// share is how many bytes the props of a run may take: an eighth of its memory, and all together half of it.
+// It is a power of two, so that it changes seldom.
+func (r *Run) share() int64 {
+	most := max(min(r.opt.Memory/8, r.opt.Memory/2/max(r.followed.Load(), 1)), 1<<20)
+	return 1 << (bits.Len64(uint64(most)) - 1)
+}
+
+// setProps begins or ends to follow the run event by event.
+func (r *Run) setProps(p *counters.Live) {
+	r.orderedMu.Lock()
+	defer r.orderedMu.Unlock()
+	if r.props != nil {
+		r.followed.Add(-1)
+	}
+	if r.props = p; p != nil {
+		r.followed.Add(1)
+	}
 }
 
 // wake waits until more arrives of a run that counted as killed: its sender was away for longer than anybody
@@ -200,6 +224,7 @@ func (r *Run) Close() {
 	r.mu.Unlock()
 	r.cancel()
 	r.wg.Wait()
+	r.setProps(nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop()
@@ -396,6 +421,7 @@ func (r *Run) followOnce() string {
 			heard = time.Now()
 		}
 		inform()
+		r.Ordered(func(p *counters.Live) { p.Limit(r.share()) })
 		if n > 0 || news {
 			size := files.Size(r.dir)
 			r.update(func(s *Status) {
@@ -444,29 +470,33 @@ func (r *Run) over(f *follow.Follower, heard time.Time) string {
 	return ""
 }
 
-// end makes the last snapshot. It drops the properties that followed the run, unless that is too long for
-// one.
+// end makes the last snapshot, if somebody looks at the run; otherwise the first who asks has it made. It drops
+// the properties that followed the run, unless that is too long for one snapshot.
 func (r *Run) end(state string) {
 	r.mu.Lock()
-	long, making := r.status.Events > r.limit(), r.making
+	long, making, watched := r.status.Events > r.limit(), r.making, time.Since(r.watched) < unwatched
 	r.mu.Unlock()
 	if making != nil {
 		<-making
 	}
-	if long {
-		r.update(func(s *Status) {
-			s.State = state
-			r.arrived++ // the last snapshot has not seen the end
-		})
-		return
+	var s *Snapshot
+	var err error
+	if !long && watched {
+		s, err = r.build(nil, false, 0)
 	}
-	s, err := r.build(nil, false, 0)
-	r.orderedMu.Lock()
-	r.props = nil
-	r.orderedMu.Unlock()
+	if !long {
+		r.setProps(nil)
+	}
 	r.update(func(st *Status) {
 		st.State = state
-		if err == nil {
+		switch {
+		case err != nil:
+		case s == nil:
+			r.arrived++ // the last snapshot has not seen the end
+			if !watched {
+				r.drop()
+			}
+		default:
 			s.arrived = r.arrived
 			r.replace(s)
 			st.WallNS, st.SnapshotNS = s.Model.Wall(), s.Model.Wall()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type Set struct {
 	runs    map[string]*Run // by id
 	changed chan struct{}
 	done    chan struct{}
+
+	followed atomic.Int64 // runs that are followed event by event
 }
 
 // unused is how long after the last question about a run its snapshots are given up, so that of many runs
@@ -69,7 +72,7 @@ func (s *Set) Add(dir string, opt Options) (*Run, error) {
 	if r := s.runs[RunID(dir)]; r != nil {
 		return r, nil
 	}
-	r, err := Open(dir, opt)
+	r, err := open(dir, opt, &s.followed)
 	if err != nil {
 		return nil, err
 	}

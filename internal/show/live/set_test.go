@@ -3,7 +3,12 @@ package live
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // TestRemovedRuns: a run whose folder was removed is shown no longer, once nobody asks about it; others are.
@@ -36,5 +41,69 @@ func TestRemovedRuns(t *testing.T) {
 	case <-changed:
 	default:
 		t.Error("nobody is told")
+	}
+}
+
+// begun makes the trace of a run of 1000 events that has not ended.
+func begun(t *testing.T) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "a.trace")
+	w, err := trace.Create(dir, 0, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(1000) {
+		w.Stream(0).Emit(i, trace.KindReadyQueue, uint64(i%7))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, tracefile.FileName(0))
+	st, err := os.Stat(name)
+	if err == nil {
+		err = os.Truncate(name, st.Size()-20) // the end of the index
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestManyLiveRuns: however many runs are followed at once, they share half of the memory of one, and one that
+// ends gives its share back. Of a run that ends while nobody looks, no snapshot is made.
+func TestManyLiveRuns(t *testing.T) {
+	runs := NewSet()
+	defer runs.Close()
+	const memory, many = 1 << 30, 64
+	var dead atomic.Bool
+	alive := func() (bool, bool) { return !dead.Load(), true }
+	var list []*Run
+	for range many {
+		r, err := runs.Add(begun(t), Options{Memory: memory, Alive: alive})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	if n := list[0].share() * many; n > memory/2 {
+		t.Errorf("%d runs may take %d bytes", many, n)
+	}
+	dead.Store(true)
+	for _, r := range list {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			if st, _ := r.Status(); st.State != StateLive {
+				break
+			} else if time.Now().After(end) {
+				t.Fatalf("%+v", st)
+			}
+		}
+		r.mu.Lock()
+		if r.snap != nil || r.props != nil || r.status.Events != 1000 {
+			t.Errorf("a run that nobody looks at has a snapshot, or its properties: %+v", r.status)
+		}
+		r.mu.Unlock()
+	}
+	if n := list[0].share(); n != memory/8 {
+		t.Errorf("one run may take %d bytes", n)
 	}
 }
