@@ -18,7 +18,7 @@ type facts struct {
 	need   needed
 	m      *model.Model // names, code fragments, statements, workers, and what else every model of the run has
 	replay *replay      // nil where nothing is to be worked out again
-	least  int64        // bytes, see memory.go; 0 where it does not matter
+	least  int64        // bytes, see traps.go; 0 where it does not matter
 }
 
 // found is what one process found. Of a run of regions there is only Awaited.

@@ -13,8 +13,8 @@ import (
 )
 
 // Several processes. Each works out what the workers of its own nodes lost and what came over the links to
-// them, and names its longest waits and costliest DFs. Chains of producers lead from one process to another
-// (travel.go). Rank 0 adds everything up.
+// them, and names its longest waits and costliest DFs. Chains of producers lead from one process to another.
+// Rank 0 adds everything up.
 
 // sums is what the pieces of a worker, of a process, of all add up to.
 type sums struct {

@@ -8,8 +8,8 @@ import (
 )
 
 // leftovers are the quantities that must be 0 at the end of a run, and what to say otherwise: %d of them are
-// left, or %d more went than had come. DFs are not among them: a DF that nobody asked for is never stored, and
-// its end is not recorded.
+// left, or %d more went than had come. DFs are not among them: a DF that nobody asked for is never stored,
+// and its end is not recorded.
 var leftovers = []struct {
 	of         string
 	q          quantity

@@ -15,10 +15,10 @@ import (
 // taken in. At every moment, the answers must be those of a model of exactly what has arrived.
 //
 // Plan. The facts of each CF, DF, message and queue are kept as recorded, on the clock of their node. What
-// they change is a function of these facts (cfs.go, dfs.go, links.go), the one that FromModel uses as well.
-// When a fact comes, everything that its owner had changed is taken back from the step functions, and what it
-// changes now is put in. Changes that are the same before and after cost nothing. Most facts come in the
-// order of their owner's life, and only continue it.
+// they change is a function of these facts (emitLife, emitDF, emitHolding, emitFlight), the one that
+// FromModel uses as well. When a fact comes, everything that its owner had changed is taken back from the
+// step functions, and what it changes now is put in. Changes that are the same before and after cost nothing.
+// Most facts come in the order of their owner's life, and only continue it.
 //
 // The step functions are on the common clock. They cannot stay on each node's own clock: those of the whole
 // run, of links and of CFs that move mix the clocks of several nodes. A new measurement of a clock changes

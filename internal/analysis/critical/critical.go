@@ -6,7 +6,7 @@
 // delaying it. Everything else follows from that: graph.go keeps it as a graph, path.go follows what held up
 // the CF that ended last, bounds.go takes the longest chain through the graph, and slack.go looks at the
 // graph from its end. Several processes can find the graph together, each the part of its own nodes
-// (peers.go, whole.go). Factors and their parts are those of package slou, and so is the rule that divides
+// (share.go, whole.go). Factors and their parts are those of package slou, and so is the rule that divides
 // the time between two executions.
 package critical
 
