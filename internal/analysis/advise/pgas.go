@@ -259,9 +259,9 @@ func (a *advisor) lockContention() {
 		"Потоки ждали блокировок %s (%s), дольше всего — %s: её захватывали %s и держали в среднем %s, самое "+
 			"большее %s.",
 		words.Time(total), a.share(total), lock, often(l.Acquired), words.Time(hold), words.Time(l.LongestNS))
-	if m := a.metric("lock-contention", nil); m.total > 0 {
-		evidence["call"] = a.callPath(m.call)
-		text = words.Say("%s They waited in %s.", "%s Ждали в %s.", text, a.callPath(m.call))
+	if m := a.Pattern.Sum("lock-contention", nil); m.Total > 0 {
+		evidence["call"] = a.callPath(m.Call)
+		text = words.Say("%s They waited in %s.", "%s Ждали в %s.", text, a.callPath(m.Call))
 	}
 	if longest > 0 {
 		evidence["owner"], evidence["owner_ns"] = a.thread(owner), longest
@@ -273,39 +273,6 @@ func (a *advisor) lockContention() {
 			"Это всё время от запроса занятой блокировки до её освобождения."), evidence,
 		words.Say("%s Do less while holding it, or guard parts of the data with locks of their own.",
 			"%s Делайте под ней меньше или защитите части данных разными блокировками.", text))
-}
-
-// metricSums sums up a metric.
-type metricSums struct {
-	total    int64
-	byThread []int64
-	call     int // the call path with most
-}
-
-// metric sums up the rows of a metric that are wanted: want gets their call paths, nil wants all.
-func (a *advisor) metric(id string, want func(call int) bool) metricSums {
-	out := metricSums{byThread: make([]int64, len(a.Pattern.Threads))}
-	longest := int64(0)
-	for i := range a.Pattern.Metrics {
-		if a.Pattern.Metrics[i].ID != id {
-			continue
-		}
-		for _, row := range a.Pattern.Metrics[i].Rows {
-			if want != nil && !want(row.Call) {
-				continue
-			}
-			sum := int64(0)
-			for t, v := range row.Values {
-				sum += v
-				out.byThread[t] += v
-			}
-			out.total += sum
-			if sum > longest {
-				out.call, longest = row.Call, sum
-			}
-		}
-	}
-	return out
 }
 
 // overlap: transfers that wait for each other could be under way at once.

@@ -104,14 +104,14 @@ func isAwait(m *model.Model, site uint32) bool {
 
 // await: threads wait until another one changes a value.
 func (a *advisor) await() {
-	m := a.metric("await", nil)
-	if m.total == 0 {
+	m := a.Pattern.Sum("await", nil)
+	if m.Total == 0 {
 		return
 	}
-	evidence := map[string]any{"call": a.callPath(m.call), "waited_ns": m.total}
+	evidence := map[string]any{"call": a.callPath(m.Call), "waited_ns": m.Total}
 	text := words.Say("Threads waited %s (%s) for another thread to change a value, mostly in %s.",
 		"Потоки ждали %s (%s), пока другой поток изменит значение, дольше всего в %s.",
-		words.Time(m.total), a.share(m.total), a.callPath(m.call))
+		words.Time(m.Total), a.share(m.Total), a.callPath(m.Call))
 	top, longest := most(a.facts.Awaited, func(x, y awaitPair) int {
 		return cmp.Or(cmp.Compare(x.Waiter, y.Waiter), cmp.Compare(x.Writer, y.Writer))
 	})
@@ -120,9 +120,9 @@ func (a *advisor) await() {
 		evidence["writer_ns"] = longest
 		text = words.Say("%s Thread %s waited %s; %s of it ended after a write by thread %s.",
 			"%s Поток %s ждал %s, и %s из этого закончились после записи потока %s.",
-			text, a.thread(top.Waiter), words.Time(m.byThread[top.Waiter]), words.Time(longest), a.thread(top.Writer))
+			text, a.thread(top.Waiter), words.Time(m.ByThread[top.Waiter]), words.Time(longest), a.thread(top.Writer))
 	}
-	a.addTime("await", m.total,
+	a.addTime("await", m.Total,
 		words.Say("This is all the time in these waits. Only an earlier value or other work in the meantime "+
 			"shortens it.",
 			"Это всё время ожидания. Оно исчезнет лишь настолько, насколько значение можно записать раньше или есть "+
@@ -147,10 +147,10 @@ func (a *advisor) hideTransfers() {
 		return
 	}
 	isAlone := func(call int) bool { return alone[call] }
-	bulk, access, work := a.metric("bulk", isAlone), a.metric("access", isAlone), a.metric("program", nil)
-	total, gain := bulk.total+access.total, int64(0)
-	for t, ns := range work.byThread {
-		gain += min(ns, bulk.byThread[t]+access.byThread[t])
+	bulk, access, work := a.Pattern.Sum("bulk", isAlone), a.Pattern.Sum("access", isAlone), a.Pattern.Sum("program", nil)
+	total, gain := bulk.Total+access.Total, int64(0)
+	for t, ns := range work.ByThread {
+		gain += min(ns, bulk.ByThread[t]+access.ByThread[t])
 	}
 	how := a.inSHMEM(worst.Call,
 		words.Say("Start them early with the non-blocking form (`shmem_..._nbi`), process what is already there, "+
@@ -176,24 +176,24 @@ func (a *advisor) hideTransfers() {
 
 // completion: threads wait for their own transfers.
 func (a *advisor) completion() {
-	m := a.metric("completion", nil)
-	if m.total == 0 {
+	m := a.Pattern.Sum("completion", nil)
+	if m.Total == 0 {
 		return
 	}
-	times := a.metric("visits", func(call int) bool {
+	times := a.Pattern.Sum("visits", func(call int) bool {
 		return a.region(call).Kind == trace.Completion.String()
-	}).total
+	}).Total
 	_, moved := largest(a.Pattern.Threads, func(t *pattern.Thread) int64 { return t.Puts + t.Gets + t.Atomics })
-	evidence := map[string]any{"call": a.callPath(m.call), "time_ns": m.total, "times": times,
+	evidence := map[string]any{"call": a.callPath(m.Call), "time_ns": m.Total, "times": times,
 		"transfers": moved}
 	text := words.Say("Threads spent %s (%s) completing their own transfers, mostly in %s.",
 		"Потоки ждали завершения собственных передач %s (%s), дольше всего в %s.",
-		words.Time(m.total), a.share(m.total), a.callPath(m.call))
+		words.Time(m.Total), a.share(m.Total), a.callPath(m.Call))
 	if moved > 0 { // otherwise they were not recorded
 		text = words.Say("%s They did so %s for %s.", "%s Это было %s; всего в программе %s.", text, often(times),
 			words.Number{N: moved, What: transfers})
 	}
-	how := a.inSHMEM(m.call,
+	how := a.inSHMEM(m.Call,
 		words.Say("Put independent work between a transfer and `shmem_quiet`, and call that once for several "+
 			"transfers. If only their order matters, `shmem_fence` is enough.",
 			"Делайте между передачей и `shmem_quiet` работу, которой её результат не нужен, и вызывайте его один раз "+
@@ -201,7 +201,7 @@ func (a *advisor) completion() {
 		words.Say("Put independent work between a transfer and its completion, and complete several at once.",
 			"Делайте между передачей и её завершением работу, которой её результат не нужен, и завершайте сразу "+
 				"несколько передач."))
-	a.addTime("completion", m.total,
+	a.addTime("completion", m.Total,
 		words.Say("This is all the time in it; what transfers take beyond the work in between remains.",
 			"Это всё время в этих вызовах; останется то, на сколько передачи дольше работы между ними."),
 		evidence, words.Say("%s %s", "%s %s", text, how))

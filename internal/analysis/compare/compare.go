@@ -333,15 +333,6 @@ func totalOf(r *pattern.Result, id string) *int64 {
 	if r == nil {
 		return nil
 	}
-	i := slices.IndexFunc(r.Metrics, func(m pattern.Metric) bool { return m.ID == id })
-	if i < 0 {
-		return nil
-	}
-	sum := int64(0)
-	for _, row := range r.Metrics[i].Rows {
-		for _, v := range row.Values {
-			sum += v
-		}
-	}
+	sum := r.Sum(id, nil).Total
 	return &sum
 }

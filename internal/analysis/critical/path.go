@@ -46,8 +46,8 @@ type Step struct {
 	From, To int64    // nanoseconds since the start of the run
 	CF       model.CF // that ran, or that could not start yet; 0 in the tail
 	DF       model.DF // that was on its way to CF; 0 if it was CF itself, or none
-	// Execution is the number of the execution in the model that ran, or that could not start; one that the
-	// model does not have, where several processes share the run and another one executed it.
+	// Execution is the number of the execution that ran, or that could not start: in the model, or, where
+	// several processes share the run, among those of all.
 	Execution uint32
 	// QueuedNS is how long CF had been ready when it started, where Reason is ReasonWorker; 0 where that is
 	// not known.

@@ -81,8 +81,7 @@ func (w *walker) shareSteps(ctx context.Context, p *peers, all *wholeGraph, last
 	return w.gather(p)
 }
 
-// pathShare is what a process found of the path. In its steps CF, DF and Execution are 1 + an index below, 0
-// for none.
+// pathShare is what a process found of the path. In its steps CF and DF are 1 + an index below, 0 for none.
 type pathShare struct {
 	Steps        []Step
 	CFs          []learntCF
@@ -105,9 +104,9 @@ func (w *walker) gather(p *peers) error {
 		steps = w.inOrder()
 	}
 	w.titles = map[model.CF]string{}
-	executions := uint32(w.m.Executions())
-	err := procs.Collect(p, w.share, func(_ int, theirs *pathShare) (err error) {
-		steps, err = w.join(theirs, steps, &executions)
+	p.number(steps)
+	err := procs.Collect(p, func() pathShare { return w.share(p) }, func(_ int, theirs *pathShare) (err error) {
+		steps, err = w.join(theirs, steps)
 		return err
 	})
 	if err != nil || p.Rank() != 0 {
@@ -129,35 +128,39 @@ func (w *walker) gather(p *peers) error {
 	return nil
 }
 
-// share gives what this process found. The steps cannot be used here any more.
-func (w *walker) share() pathShare {
-	m := w.m
-	p := pathShare{Steps: w.inOrder(), Names: w.names, Count: w.count, Ended: w.ended, Reasons: w.reasons,
-		Last: w.last}
-	cfs, dfs := map[model.CF]model.CF{0: 0}, map[model.DF]model.DF{0: 0}
-	was, execution := ^uint32(0), uint32(0)
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if _, ok := cfs[s.CF]; !ok {
-			p.CFs = append(p.CFs, learntCF{m.CFID(s.CF), m.SiteOf[s.CF], m.CFString(s.CF)})
-			cfs[s.CF] = model.CF(len(p.CFs))
+// number gives the executions of steps the numbers that they have for all processes.
+func (p *peers) number(steps []Step) {
+	for i := range steps {
+		if s := &steps[i]; s.CF != 0 { // else it is the tail
+			s.Execution = p.numbers[s.Execution]
 		}
-		if _, ok := dfs[s.DF]; !ok {
-			p.DFs = append(p.DFs, m.DFString(s.DF))
-			dfs[s.DF] = model.DF(len(p.DFs))
-		}
-		if s.Execution != was {
-			was = s.Execution
-			execution++
-		}
-		s.CF, s.DF, s.Execution = cfs[s.CF], dfs[s.DF], execution
 	}
-	return p
 }
 
-// join adds what another process found to what is known here. executions is how many numbers of executions
-// are in use.
-func (w *walker) join(p *pathShare, steps []Step, executions *uint32) ([]Step, error) {
+// share gives what this process found. The steps cannot be used here any more.
+func (w *walker) share(p *peers) pathShare {
+	m := w.m
+	out := pathShare{Steps: w.inOrder(), Names: w.names, Count: w.count, Ended: w.ended, Reasons: w.reasons,
+		Last: w.last}
+	p.number(out.Steps)
+	cfs, dfs := map[model.CF]model.CF{0: 0}, map[model.DF]model.DF{0: 0}
+	for i := range out.Steps {
+		s := &out.Steps[i]
+		if _, ok := cfs[s.CF]; !ok {
+			out.CFs = append(out.CFs, learntCF{m.CFID(s.CF), m.SiteOf[s.CF], m.CFString(s.CF)})
+			cfs[s.CF] = model.CF(len(out.CFs))
+		}
+		if _, ok := dfs[s.DF]; !ok {
+			out.DFs = append(out.DFs, m.DFString(s.DF))
+			dfs[s.DF] = model.DF(len(out.DFs))
+		}
+		s.CF, s.DF = cfs[s.CF], dfs[s.DF]
+	}
+	return out
+}
+
+// join adds what another process found to what is known here.
+func (w *walker) join(p *pathShare, steps []Step) ([]Step, error) {
 	if len(p.Count) != len(w.count) || len(p.Ended) != len(w.ended) {
 		return nil, errBroken
 	}
@@ -183,19 +186,16 @@ func (w *walker) join(p *pathShare, steps []Step, executions *uint32) ([]Step, e
 		dfs = append(dfs, model.DF(w.m.DFs()+len(w.dfs)))
 		w.dfs = append(w.dfs, name)
 	}
-	most := uint32(0)
 	for _, s := range p.Steps {
 		if int(s.CF) >= len(cfs) || int(s.DF) >= len(dfs) || int(s.Waited) > len(p.Names) {
 			return nil, errBroken
 		}
-		most = max(most, s.Execution)
-		s.CF, s.DF, s.Execution = cfs[s.CF], dfs[s.DF], *executions+s.Execution
+		s.CF, s.DF = cfs[s.CF], dfs[s.DF]
 		if s.Waited > 0 {
 			s.Waited = w.nameOf(p.Names[s.Waited-1])
 		}
 		steps = append(steps, s)
 	}
-	*executions += most + 1
 	return steps, nil
 }
 

@@ -223,3 +223,36 @@ func (r *Result) Path(call int) string {
 	}
 	return s
 }
+
+// Sums are those of a metric.
+type Sums struct {
+	Total    int64
+	ByThread []int64
+	Call     int // the call path with most
+}
+
+// Sum sums up the rows of a metric that are wanted: want gets their call paths, nil wants all.
+func (r *Result) Sum(id string, want func(call int) bool) Sums {
+	out := Sums{ByThread: make([]int64, len(r.Threads))}
+	longest := int64(0)
+	for i := range r.Metrics {
+		if r.Metrics[i].ID != id {
+			continue
+		}
+		for _, row := range r.Metrics[i].Rows {
+			if want != nil && !want(row.Call) {
+				continue
+			}
+			sum := int64(0)
+			for t, v := range row.Values {
+				sum += v
+				out.ByThread[t] += v
+			}
+			out.Total += sum
+			if sum > longest {
+				out.Call, longest = row.Call, sum
+			}
+		}
+	}
+	return out
+}

@@ -198,28 +198,12 @@ func (d *divider) waits() []model.Wait {
 }
 
 // visits is how often a region was entered, as far as the search tells; the program, once by each thread.
-func (g *regions) visits(region int) (n int64) {
+func (g *regions) visits(region int) int64 {
 	if region == 0 {
 		return int64(len(g.found.Threads))
 	}
-	for i := range g.found.Metrics {
-		metric := &g.found.Metrics[i]
-		if metric.ID != visitsMetric || region < 0 {
-			continue
-		}
-		for _, row := range metric.Rows {
-			if g.found.Calls[row.Call].Region == region {
-				for _, v := range row.Values {
-					n += v
-				}
-			}
-		}
-	}
-	return n
+	return g.found.Sum("visits", func(call int) bool { return g.found.Calls[call].Region == region }).Total
 }
-
-// visitsMetric is the metric that counts how often a call path was entered.
-const visitsMetric = "visits"
 
 // path writes a call path: "main > solve > upc_barrier (is.c:12)".
 func (g *regions) path(call int) string {
