@@ -93,7 +93,7 @@ func TestExit(t *testing.T) {
 		cmd.Env = append(os.Environ(), childVariable+"=1")
 		out, _ := cmd.CombinedOutput()
 		if got, want := string(out),
-			"whyslow: module plain_module has called exit: this ends the run, and the trace is not complete\n"; got !=
+			"whyslow: module plain_module called exit: this ends the run, and the trace is not complete\n"; got !=
 			want || cmd.ProcessState.ExitCode() != 5 {
 			t.Errorf("exit code %d, %q", cmd.ProcessState.ExitCode(), got)
 		}

@@ -108,7 +108,7 @@ static void on_exit_called(void)
 	if (!c) return;
 	char line[256];
 	int n = snprintf(line, sizeof line,
-		"whyslow: module %.100s has called exit: this ends the run, and the trace is not complete\n",
+		"whyslow: module %.100s called exit: this ends the run, and the trace is not complete\n",
 		c->name);
 	for (char *at = line; n > 0;) {
 		ssize_t w = write(STDERR_FILENO, at, (size_t)n);
@@ -233,11 +233,13 @@ static void keep(descriptors *d)
 	if (!dir) return;
 	for (struct dirent *e; (e = readdir(dir));) {
 		char what[32];
+		int fd = atoi(e->d_name);
+		if (fd >= HIGH) continue; // a copy that another thread keeps at this moment
 		ssize_t n = readlinkat(dirfd(dir), e->d_name, what, sizeof what - 1);
 		if (n < 0) continue;
 		what[n] = 0;
 		if (strcmp(what, "anon_inode:[eventpoll]") == 0 || strcmp(what, "anon_inode:[eventfd]") == 0)
-			keep_one(d, atoi(e->d_name));
+			keep_one(d, fd);
 	}
 	closedir(dir);
 }
@@ -261,7 +263,7 @@ static wn_crash *put_back(descriptors *d, const char *name, wn_crash *r)
 		closed = 1;
 		if (dup3(d->copy[i], d->fd[i], d->fd[i] > STDERR_FILENO ? O_CLOEXEC : 0) < 0) {
 			dprintf(STDERR_FILENO,
-				"whyslow: module %.100s has closed all file descriptors: this ends the run, and the "
+				"whyslow: module %.100s closed all file descriptors: this ends the run, and the "
 				"trace is not complete\n",
 				name);
 			_exit(4); // the code for an incomplete trace; nothing can be restored
