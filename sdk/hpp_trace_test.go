@@ -149,7 +149,7 @@ whyslow: events_config.json:4:127: event "CFEvents::onStarted" must be true, fal
 whyslow: events_config.json:5:45: "DFEvents" must be an object, not true or false; skipped
 whyslow: events_config.json:8:22: "enabled" must be true or false, not a number; skipped
 whyslow: events_config.json:8:100: unknown key "x"; skipped
-whyslow: events_config.json:8:59: "nonsense" is no event: write Namespace::onName; skipped
+whyslow: events_config.json:8:59: "nonsense" is not an event: write Namespace::onName; skipped
 whyslow: events_config.json:8:71: "event of a group" must be a string, not a number; skipped
 whyslow: events_config.json:8:74: there is no event DFEvents::onCreateSise (did you mean "DFEvents::onCreateSize"?); skipped
 whyslow: events_config.json:9:5: there is a group "A" already; skipped

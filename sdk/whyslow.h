@@ -2289,7 +2289,7 @@ static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
 ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column) {
     if (wsi_off(ctx)) return 0;
     if (kind < WS_ATOMIC || kind > WS_REGION_RUNTIME || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
-        wsi_fail(ctx, "code fragment %s: %d is no kind of code fragment: use WS_ATOMIC, WS_SUB ...", name,
+        wsi_fail(ctx, "code fragment %s: %d is not a kind of code fragment: use WS_ATOMIC, WS_SUB ...", name,
                  kind);
         kind = WS_ATOMIC;
     }
@@ -2756,8 +2756,8 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
         return;
     }
     if (l->list ? n < 1u + l->fixed || words[l->fixed] != n - l->fixed - 1 : n != l->fixed) {
-        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped",
-                 (unsigned long)n, l->space, l->name);
+        wsi_fail(s->ctx, "ws_emit: event %s.%s does not take %lu words: the event was dropped", l->space,
+                 l->name, (unsigned long)n);
         wsi_drop(s, t);
         return;
     }
@@ -2851,7 +2851,7 @@ ws_stream *ws_worker_open(ws_context *ctx, int64_t since) {
     int refused = ctx->refuse || wsi_off(ctx);
     pthread_mutex_unlock(&ctx->mu);
     if (!s && !refused)
-        wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost"
+        wsi_fail(ctx, ctx->growing ? "too many workers, or no memory for one: its events are lost"
                                    : "ws_worker_open is for contexts with workers = -1");
     return s ? &s->pub : &wsi_no_stream.pub;
 }

@@ -307,12 +307,12 @@ template <typename F> struct Handler : Kept {
         } catch (const std::exception &x) {
             failed(e, x.what());
         } catch (...) {
-            failed(e, "that is no std::exception");
+            failed(e, "it is not a std::exception");
         }
     }
     static void failed(const wsm_event *e, const char *what) {
         e->host->fail(e->host, ("the handler of " + std::string(e->spec->ns) + "." + e->spec->name +
-                                " has thrown an exception: " + what)
+                                " threw an exception: " + what)
                                    .c_str());
     }
 };
@@ -510,10 +510,10 @@ struct Bridge {
             f();
         } catch (const Module::Failed &) {
         } catch (const std::exception &x) {
-            host->fail(host, (std::string(where) + " has thrown an exception: " + x.what()).c_str());
+            host->fail(host, (std::string(where) + " threw an exception: " + x.what()).c_str());
         } catch (...) {
             host->fail(host,
-                       (std::string(where) + " has thrown an exception that is no std::exception").c_str());
+                       (std::string(where) + " threw an exception that is not a std::exception").c_str());
         }
     }
     template <typename M> static void *start(const wsm_host *host) {

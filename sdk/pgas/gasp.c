@@ -361,7 +361,7 @@ WSC_API unsigned int gasp_create_event(gasp_context_t g, const char *name, const
     }
     pthread_mutex_unlock(&wsc_mu);
     if (!tag && g && g->node)
-        wsi_fail(g->node->ctx, "event %.80s: more than %d events of the user's: it is not recorded", name,
+        wsi_fail(g->node->ctx, "event %.80s: more than %d user events: it is not recorded", name,
                  (int)GASP_USERS);
     errno = saved;
     return tag;
@@ -383,7 +383,7 @@ static void gasp_emit_user(struct _gasp_context_S *g, int64_t now, const gasp_us
         if (word > g->texts) g->texts = (unsigned)word;
     } else {
         gasp_note(g, 2, "gasp_texts",
-                  "after 65536 different strings events of the user's have no text any more");
+                  "user events have no text after 65536 different strings");
     }
     ws_emit_at(g->t->s, now, g->kinds[i], &word, 1);
 }

@@ -105,8 +105,8 @@ void ws_emit_at(ws_stream *pub, int64_t t, ws_kind kind, const uint64_t *words, 
         return;
     }
     if (l->list ? n < 1u + l->fixed || words[l->fixed] != n - l->fixed - 1 : n != l->fixed) {
-        wsi_fail(s->ctx, "ws_emit: %lu words are not what event %s.%s has: the event was dropped",
-                 (unsigned long)n, l->space, l->name);
+        wsi_fail(s->ctx, "ws_emit: event %s.%s does not take %lu words: the event was dropped", l->space,
+                 l->name, (unsigned long)n);
         wsi_drop(s, t);
         return;
     }
@@ -200,7 +200,7 @@ ws_stream *ws_worker_open(ws_context *ctx, int64_t since) {
     int refused = ctx->refuse || wsi_off(ctx);
     pthread_mutex_unlock(&ctx->mu);
     if (!s && !refused)
-        wsi_fail(ctx, ctx->growing ? "a worker too many, or no memory for it: its events are lost"
+        wsi_fail(ctx, ctx->growing ? "too many workers, or no memory for one: its events are lost"
                                    : "ws_worker_open is for contexts with workers = -1");
     return s ? &s->pub : &wsi_no_stream.pub;
 }

@@ -116,7 +116,7 @@ func TestFailures(t *testing.T) {
 		"Unsupported type in setValue: A4_c",
 		"not an int: DF<real>(2.500000)",
 		"not a real: DF<int>(5)",
-		"getValue gives int or double, not f: DF<int>(5)",
+		"getValue returns int or double, not f: DF<int>(5)",
 		"Cannot get_data of int",
 		"Cannot get_data of real",
 		"Cannot get_size of string",

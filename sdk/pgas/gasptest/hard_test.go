@@ -294,7 +294,7 @@ func TestSettings(t *testing.T) {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	each(t, "formats", []string{"plain", "asan"}, nil, func(t *testing.T, res result) {
-		res.ok(t, 0, "whyslow: event event 746: more than 768 events of the user's: it is not recorded\n")
+		res.ok(t, 0, "whyslow: event event 746: more than 768 user events: it is not recorded\n")
 		r := open(t, res.trace)
 		var b strings.Builder
 		for line := range strings.Lines(text(t, r, 0)) {

@@ -258,7 +258,7 @@ class Config {
                     if (!f.is(e, Json::String, "event of a group")) continue;
                     const std::string key = event_key(e.string);
                     if (key.empty())
-                        f.warn(e, "\"" + e.string + "\" is no event: write Namespace::onName; skipped");
+                        f.warn(e, "\"" + e.string + "\" is not an event: write Namespace::onName; skipped");
                     else if (check(f, e, key, false)) grouped_[main_name(key)] |= enabled;
                 }
             }

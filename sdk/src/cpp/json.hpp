@@ -33,7 +33,7 @@ class JsonParser {
         JsonParser p(text);
         if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) p.at_ = p.line_start_ = 3;
         bool ok = p.value(out, 0) && p.space();
-        if (ok && p.at_ < text.size()) ok = p.fail("there is more after the end");
+        if (ok && p.at_ < text.size()) ok = p.fail("there is more text after the end");
         if (!ok) *error = p.error_;
         return ok;
     }
@@ -64,7 +64,7 @@ class JsonParser {
                     at_--;
                 } else if (next == '*') {
                     const std::size_t end = s_.find("*/", at_ + 2);
-                    if (end == std::string::npos) return fail("a comment has no end");
+                    if (end == std::string::npos) return fail("a comment is not closed");
                     for (; at_ < end; at_++)
                         if (peek() == '\n') newline();
                     at_ = end + 1;
@@ -92,7 +92,7 @@ class JsonParser {
         if (word("true")) return v->type = Json::Bool, v->flag = true;
         if (word("false")) return v->type = Json::Bool, true;
         if (word("null")) return true;
-        return fail(c < 0 ? "the file ends where a value is missing" : "this is no JSON value");
+        return fail(c < 0 ? "the file ends before a value" : "this is not a JSON value");
     }
 
     bool word(const char *w) {
@@ -145,7 +145,7 @@ class JsonParser {
             while (peek() >= '0' && peek() <= '9') at_++;
             ok = at_ > exponent;
         }
-        if (!ok) return fail("this is no number");
+        if (!ok) return fail("this is not a number");
         std::istringstream in(s_.substr(from, at_ - from)); // with a decimal point, whatever the locale
         in.imbue(std::locale::classic());
         in >> v->number;
@@ -181,7 +181,7 @@ class JsonParser {
     bool string(std::string *out) {
         for (at_++;;) {
             const int c = peek();
-            if (c < 0x20) return fail("a string has no end");
+            if (c < 0x20) return fail("a string is not closed");
             at_++;
             if (c == '"') return true;
             if (c != '\\') {

@@ -43,7 +43,7 @@ class Output {
             ::flock(::fileno(f_), LOCK_UN); // a forked process would keep the lock
             if (std::fclose(f_) && !error) error = errno;
             if (error)
-                std::fprintf(stderr, "whyslow: a file of results could not be written to its end: %s\n",
+                std::fprintf(stderr, "whyslow: a file of results is incomplete: %s\n",
                              std::strerror(error));
         }
         f_ = nullptr;

@@ -67,7 +67,7 @@ export async function request(path: string, params?: Params, signal?: AbortSigna
     let message = `${answer.status} ${answer.statusText}`;
     try {
       const body = await answer.json();
-      // an error of the kind that programs throw
+      // the prefix names a kind of error, for programs
       if (typeof body.error === "string") message = body.error.replace(/^invalid argument: /, "");
     } catch {
       // not every answer is ours: a proxy does not send JSON

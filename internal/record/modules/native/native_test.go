@@ -217,9 +217,9 @@ func TestFailingStart(t *testing.T) {
 		{"plain_module", "bad signature",
 			`module plain_module: event "SumEvents.onSum(sum:Number)": there is no type "Number"; an event looks like LoadEvents.onLoad(node:Node load:Float)`},
 		{"reader_module", "throw at start",
-			"module reader_module: registerEvents has thrown an exception: no luck"},
+			"module reader_module: registerEvents threw an exception: no luck"},
 		{"reader_module", "too many fields",
-			"module reader_module: registerEvents has thrown an exception: a handler takes 3 fields of " +
+			"module reader_module: registerEvents threw an exception: a handler takes 3 fields of " +
 				"GlobalEvents.onForeignStarted, which has 1"},
 		{"reader_module", "bad name", `module reader_module: event "nonsense": events are named Namespace.onName`},
 	} {
@@ -264,19 +264,19 @@ func TestFailingHandlers(t *testing.T) {
 			"event SumEvents.onSum takes (of Name, sum Uint, half Float, both Ints), but is emitted with " +
 				"3 words and " +
 				"1 strings"},
-		{"reader_module", "throw", "the handler of CFEvents.onStarted has thrown an exception: went wrong"},
+		{"reader_module", "throw", "the handler of CFEvents.onStarted threw an exception: went wrong"},
 		{"reader_module", "throw int",
-			"the handler of CFEvents.onStarted has thrown an exception: that is no std::exception"},
+			"the handler of CFEvents.onStarted threw an exception: it is not a std::exception"},
 		{"reader_module", "no such field",
-			"the handler of CFEvents.onStarted has thrown an exception: CFEvents.onStarted has no field weight: " +
+			"the handler of CFEvents.onStarted threw an exception: CFEvents.onStarted has no field weight: " +
 				"it has 3"},
 		{"reader_module", "crash", "crashed in its handler of CFEvents.onStarted: aborted (SIGABRT)"},
 		{"reader_module", "bad emit",
-			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with " +
+			"the handler of CFEvents.onStarted threw an exception: ReaderEvents.onSeen is emitted with " +
 				"a number " +
 				"as argument 1"},
 		{"reader_module", "short emit",
-			"the handler of CFEvents.onStarted has thrown an exception: ReaderEvents.onSeen is emitted with " +
+			"the handler of CFEvents.onStarted threw an exception: ReaderEvents.onSeen is emitted with " +
 				"1 arguments, it takes 4"},
 	} {
 		ses := newSession(t)
@@ -319,7 +319,7 @@ func TestFailingFinish(t *testing.T) {
 	for _, test := range []struct{ module, mode, want string }{
 		{"plain_module", "fail at end", "module plain_module: nothing to write"},
 		{"plain_module", "crash at end", "module plain_module: crashed at the end: aborted (SIGABRT)"},
-		{"reader_module", "throw at end", "module reader_module: finish has thrown an exception: too late"},
+		{"reader_module", "throw at end", "module reader_module: finish threw an exception: too late"},
 	} {
 		ses := newSession(t)
 		uses := []prof.Use{use(t, test.module, map[string]any{"mode": test.mode})}

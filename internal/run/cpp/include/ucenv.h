@@ -117,7 +117,7 @@ class DF {
 	}
 	template <class T> [[noreturn]] const T &value(const void *) const
 	{
-		detail::fail("getValue gives int or double, not " + std::string(typeid(T).name()) + ": " + to_string());
+		detail::fail("getValue returns int or double, not " + std::string(typeid(T).name()) + ": " + to_string());
 	}
 	void set(const int &v) { *this = v; }
 	void set(const double &v) { *this = v; }
