@@ -22,6 +22,12 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
+// bad is a finding that something is not as it should be, and what to do.
+func (f Finding) bad(value, advice string) Finding {
+	f.OK, f.Value, f.Advice = false, value, advice
+	return f
+}
+
 // Examine looks at everything. engine: programs can be run at all; build names this whyslow. Only rank 0 gets
 // findings.
 func Examine(ctx context.Context, engine bool, build string) ([]Finding, error) {
@@ -41,8 +47,8 @@ func Examine(ctx context.Context, engine bool, build string) ([]Finding, error) 
 func examineEngine(engine bool) Finding {
 	f := Finding{What: "engine", OK: engine, Value: "built in"}
 	if !engine {
-		f.Value = "not built in: this whyslow reads traces and runs nothing"
-		f.Advice = "build with a C compiler and CGO_ENABLED=1"
+		return f.bad("not built in: this whyslow reads traces and runs nothing",
+			"build with a C compiler and CGO_ENABLED=1")
 	}
 	return f
 }
@@ -52,9 +58,7 @@ func examineCompiler(ctx context.Context) Finding {
 	f := Finding{What: "C++ compiler", Value: name}
 	out, err := exec.CommandContext(ctx, name, "--version").Output()
 	if err != nil {
-		f.Value += ": " + err.Error()
-		f.Advice = "install g++, or name a compiler in the environment variable CXX"
-		return f
+		return f.bad(name+": "+err.Error(), "install g++, or name a compiler in the environment variable CXX")
 	}
 	f.OK, f.Value = true, firstLine(string(out))
 	return f
@@ -88,9 +92,7 @@ func examineCache() Finding {
 		err = cmp.Or(os.WriteFile(probe, nil, 0o666), os.Remove(probe))
 	}
 	if err != nil {
-		f.Value = err.Error()
-		f.Advice = "set XDG_CACHE_HOME to a folder that can be written"
-		return f
+		return f.bad(err.Error(), "set XDG_CACHE_HOME to a folder that can be written")
 	}
 	f.OK, f.Value, f.Advice = true, cache.Dir, cache.Note
 	return f

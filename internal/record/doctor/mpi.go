@@ -79,24 +79,21 @@ func gatherFacts(c *crew.Crew) ([]RankFacts, error) {
 // examineMPI tells whether whyslow can be started by mpirun, and what it needs for that.
 func examineMPI(ctx context.Context) []Finding {
 	if !crew.HasMPI() {
-		f := Finding{What: "MPI", OK: true, Value: "not built in: the nodes of a run are on one computer"}
-		f.Advice = "for many computers install libopenmpi-dev and openmpi-bin, and build whyslow with 'make" +
-			" mpi' (go build -tags mpi)"
-		return []Finding{f}
+		return []Finding{{What: "MPI", OK: true, Value: "not built in: the nodes of a run are on one computer",
+			Advice: "for many computers install libopenmpi-dev and openmpi-bin, and build whyslow with 'make" +
+				" mpi' (go build -tags mpi)"}}
 	}
 	found := []Finding{{What: "MPI", OK: true, Value: "built in, " + crew.MPIVersion()}}
 	mpirun := Finding{What: "mpirun"}
 	path, err := exec.LookPath("mpirun")
 	if err != nil {
-		mpirun.Value, mpirun.Advice = "not found", "install openmpi-bin, or load the module of your cluster"+
-			" that has mpirun; or start whyslow by srun --mpi=pmix"
-		return append(found, mpirun)
+		return append(found, mpirun.bad("not found", "install openmpi-bin, or load the module of your cluster"+
+			" that has mpirun; or start whyslow by srun --mpi=pmix"))
 	}
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		mpirun.Value, mpirun.Advice = path+": "+err.Error(), "take the mpirun of the Open MPI that whyslow"+
-			" was built with"
-		return append(found, mpirun)
+		return append(found, mpirun.bad(path+": "+err.Error(), "take the mpirun of the Open MPI that whyslow"+
+			" was built with"))
 	}
 	first, _, _ := strings.Cut(string(out), "\n")
 	mpirun.OK, mpirun.Value = true, fmt.Sprintf("%s, %s", first, path)
@@ -175,20 +172,18 @@ func tryRanks(ctx context.Context, mpirun string) []Finding {
 		self, err = filepath.Abs(self)
 	}
 	if err != nil {
-		f.Value = err.Error()
-		return []Finding{f}
+		return []Finding{f.bad(err.Error(), "")}
 	}
 	stdout, stderr, took, advice, err := try(ctx, nil, mpirun, "--display-allocation", "-n",
 		strconv.Itoa(triedRanks), self, "doctor", "--ranks")
 	if err != nil {
-		f.Value = fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error()))
-		f.Advice = fmt.Sprintf("to see all of it: mpirun -n %d %s doctor --ranks", triedRanks, self)
 		if errors.Is(err, context.DeadlineExceeded) {
-			f.Value = fmt.Sprintf("%d ranks did not find each other within %v", triedRanks, tryTimeout)
-			f.Advice = "a network that is named but does not work is the usual reason: mpirun --mca btl" +
-				" self,vader needs none on this computer"
+			return []Finding{f.bad(fmt.Sprintf("%d ranks did not find each other within %v", triedRanks, tryTimeout),
+				"a network that is named but does not work is the usual reason: mpirun --mca btl self,vader needs"+
+					" none on this computer")}
 		}
-		return []Finding{f}
+		return []Finding{f.bad(fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error())),
+			fmt.Sprintf("to see all of it: mpirun -n %d %s doctor --ranks", triedRanks, self))}
 	}
 	for _, r := range remedies {
 		if r.complaint.MatchString(stderr) { // it works all the same
@@ -199,10 +194,9 @@ func tryRanks(ctx context.Context, mpirun string) []Finding {
 	_, text, _ := strings.Cut(stdout, "\n[")
 	var ranks []RankFacts
 	if err := json.Unmarshal([]byte("["+text), &ranks); err != nil || len(ranks) != triedRanks {
-		f.Value = fmt.Sprintf(
-			"%d ranks were asked for and did not find each other: each believes to be alone", triedRanks)
-		f.Advice = "this mpirun is not of the Open MPI that whyslow was built with: take that one"
-		return []Finding{f}
+		return []Finding{f.bad(fmt.Sprintf(
+			"%d ranks were asked for and did not find each other: each believes to be alone", triedRanks),
+			"this mpirun is not of the Open MPI that whyslow was built with: take that one")}
 	}
 	f.OK, f.Value = true, fmt.Sprintf("%d started in %v, threads: %s", triedRanks,
 		took.Round(10*time.Millisecond), ranks[0].Threads)

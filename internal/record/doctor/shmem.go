@@ -64,10 +64,7 @@ func examineShmem(ctx context.Context) []Finding {
 // tryShmem compiles a program, starts it and looks whether it was recorded.
 func tryShmem(ctx context.Context, oshrun string, v launch.Version, library string) Finding {
 	f := Finding{What: "OpenSHMEM PEs"}
-	failed := func(err error) Finding {
-		f.Value = err.Error()
-		return f
-	}
+	failed := func(err error) Finding { return f.bad(err.Error(), "") }
 	dir, err := os.MkdirTemp("", "whyslow-doctor-*")
 	if err != nil {
 		return failed(err)
@@ -80,9 +77,8 @@ func tryShmem(ctx context.Context, oshrun string, v launch.Version, library stri
 		return failed(err)
 	}
 	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, "oshcc", "-o", program, source); err != nil {
-		f.Value = fmt.Sprintf("oshcc cannot compile: %v", cmp.Or(firstLine(stderr), err.Error()))
-		f.Advice = "install gcc and libopenmpi-dev, of the same version as oshrun"
-		return f
+		return f.bad(fmt.Sprintf("oshcc cannot compile: %v", cmp.Or(firstLine(stderr), err.Error())),
+			"install gcc and libopenmpi-dev, of the same version as oshrun")
 	}
 	l := launch.Trial(oshrun, v, triedRanks, program)
 	if err := l.Prepare(library, traceDir, nil); err != nil {
@@ -90,19 +86,16 @@ func tryShmem(ctx context.Context, oshrun string, v launch.Version, library stri
 	}
 	_, stderr, took, advice, err := try(ctx, l.Env, l.Path, l.Words[1:]...)
 	if err != nil {
-		f.Value = fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error()))
-		f.Advice = fmt.Sprintf("to see all of it start a program of yours: oshrun -np %d ./prog", triedRanks)
-		return f
+		return f.bad(fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error())),
+			fmt.Sprintf("to see all of it start a program of yours: oshrun -np %d ./prog", triedRanks))
 	}
 	files, err := launch.NodeFiles(traceDir)
 	if err != nil {
 		return failed(err)
 	}
 	if files != triedRanks {
-		f.Value = fmt.Sprintf("%d started, %d recorded", triedRanks, files)
-		f.Advice = "the library cannot be loaded into programs (LD_PRELOAD): link them with it ('whyslow" +
-			" shmem --library DIR')"
-		return f
+		return f.bad(fmt.Sprintf("%d started, %d recorded", triedRanks, files), "the library cannot be loaded into"+
+			" programs (LD_PRELOAD): link them with it ('whyslow shmem --library DIR')")
 	}
 	f.OK, f.Value, f.Advice = true, fmt.Sprintf("%d started and recorded in %v", triedRanks,
 		took.Round(10*time.Millisecond)), strings.ReplaceAll(strings.Join(advice, "; "), "mpirun", "oshrun")

@@ -288,7 +288,8 @@ func (c *Cache) Folder(files map[string]string) (dir string, err error) {
 	}
 	for name, text := range files {
 		path := filepath.Join(tmp, filepath.FromSlash(name))
-		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
+		if err != nil {
 			return "", err
 		}
 	}

@@ -130,8 +130,8 @@ func (p Program) Archive(ctx context.Context) (path string, err error) {
 		func(objects []string, out string) []string { return append([]string{"ar", "rcs", out}, objects...) })
 }
 
-// join compiles the sources and makes the program's file of the objects, or finds it: by a command, which reads
-// other files as well.
+// join compiles the sources and makes the program's file of the objects by a command, which reads other files
+// as well; or finds it.
 func (p Program) join(ctx context.Context, c *Cache, id, key string, read []string,
 	command func(objects []string, out string) []string) (path string, err error) {
 	s := Step{Name: p.Name, Key: key}

@@ -79,9 +79,12 @@ func nearest(name string, candidates []string) string {
 }
 
 // didYouMean is "; did you mean X?", or "" if nothing is near.
-func didYouMean(name string, candidates []string) string {
-	if n := nearest(name, candidates); n != "" {
-		return "; did you mean " + n + "?"
+func didYouMean(name string, candidates []string) string { return meant(nearest(name, candidates)) }
+
+// meant is didYouMean of what was found near.
+func meant(near string) string {
+	if near == "" {
+		return ""
 	}
-	return ""
+	return "; did you mean " + near + "?"
 }

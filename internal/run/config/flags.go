@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -129,11 +130,9 @@ func groupSwitches(flags []string, groups []Group, source string) (map[string]Sw
 			return nil, fmt.Errorf("%s: %q is neither on nor off", pos, f[i+1:])
 		}
 		if !slices.Contains(names, name) {
-			hint := "; there are " + strings.Join(names, ", ")
+			hint := cmp.Or(didYouMean(name, names), "; there are "+strings.Join(names, ", "))
 			if len(names) == 0 {
 				hint = "; it has no groups"
-			} else if n := nearest(name, names); n != "" {
-				hint = "; did you mean " + n + "?"
 			}
 			return nil, fmt.Errorf("%s: there is no group %s in %s%s", pos, name, source, hint)
 		}
@@ -228,8 +227,6 @@ func fromText(p *prof.Param, text string) (any, bool) {
 // noModule says that there is no such module, and which there are.
 func (p *Plan) noModule(given string) error {
 	names := namesOf(p.Modules, func(m ModuleState) string { return m.Name })
-	if n := nearModule(given, names); n != "" {
-		return fmt.Errorf("there is no module %s; did you mean %s?", given, n)
-	}
-	return fmt.Errorf("there is no module %s; there are %s", given, strings.Join(names, ", "))
+	return fmt.Errorf("there is no module %s%s", given,
+		cmp.Or(meant(nearModule(given, names)), "; there are "+strings.Join(names, ", ")))
 }

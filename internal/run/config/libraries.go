@@ -108,19 +108,13 @@ func (m *ModuleState) findLibrary(in Input) error {
 	}
 	path := lookFor(m.Library, m.Name, in.dirs())
 	if path == "" && m.On {
-		library, hint := m.Library, ""
-		if n := nearModule(m.Name, moduleNames(in.Known)); n != "" {
-			hint = "; did you mean " + n + "?"
-		}
-		if library == "" {
-			library = "lib" + m.Name + ".so"
-		}
+		library := cmp.Or(m.Library, "lib"+m.Name+".so")
 		where := "there is no such file"
 		if !filepath.IsAbs(library) {
 			where = "it is not in " + strings.Join(in.dirs(), ", ")
 		}
 		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(),
-			library, where, hint)
+			library, where, meant(nearModule(m.Name, moduleNames(in.Known))))
 	}
 	if path != "" {
 		m.Library = path

@@ -108,11 +108,11 @@ func eventNames(ns string) []string { return standard().events[ns] }
 func noEvent(ns, name string) string {
 	text := fmt.Sprintf("there is no event %s.%s", ns, name)
 	if n := nearest(name, eventNames(ns)); n != "" {
-		return fmt.Sprintf("%s; did you mean %s.%s?", text, ns, n)
+		return text + meant(ns+"."+n)
 	}
 	for _, other := range namespaces() {
 		if slices.Contains(eventNames(other), name) {
-			return fmt.Sprintf("%s; did you mean %s.%s?", text, other, name)
+			return text + meant(other+"."+name)
 		}
 	}
 	return text

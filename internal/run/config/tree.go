@@ -176,7 +176,7 @@ func (f *file) wrong(m member, want string) {
 func (f *file) unknown(m member, where string, known []string) {
 	hint := "; it can have " + strings.Join(known, ", ")
 	if n := nearest(m.key, known); n != "" {
-		hint = fmt.Sprintf("; did you mean %q?", n)
+		hint = meant(strconv.Quote(n))
 	}
 	f.warn(m.at, "unknown key %q in %s%s", m.key, where, hint)
 }

@@ -22,7 +22,6 @@ package cpp
 import "C"
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -37,6 +36,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Library is an opened library of code fragments. Its methods may be called by several goroutines at once,
@@ -85,7 +85,7 @@ func readCrashes(pipe *os.File) {
 		}
 		msg := string(text)
 		if msg == "" {
-			msg = signalText(syscall.Signal(sig))
+			msg = words.Crash(syscall.Signal(sig), false, false, 0)
 		}
 		if f := onForeignCrash.Load(); f != nil && *f != nil {
 			(*f)(sig, msg)
@@ -283,14 +283,7 @@ func outcome(kind C.int, r *C.ws_result) Outcome {
 	case C.WS_THREW:
 		return Outcome{Threw, 0, text(r.msg)}
 	case C.WS_SIGNALLED:
-		msg := signalText(syscall.Signal(r.code))
-		switch {
-		case r.overflow != 0:
-			msg += ": the stack ran over"
-		case r.cause != 0 && (syscall.Signal(r.code) == syscall.SIGSEGV ||
-			syscall.Signal(r.code) == syscall.SIGBUS):
-			msg += fmt.Sprintf(": access to address %#x", uint64(r.address))
-		}
+		msg := words.Crash(syscall.Signal(r.code), r.overflow != 0, r.cause != 0, uint64(r.address))
 		if f := functionAt(borrowedText(r.file), uint64(r.offset)); f != "" {
 			msg += " in " + f
 		}
@@ -311,16 +304,6 @@ func text(p C.uint64_t) string {
 
 // borrowedText copies a C string that is not ours to free.
 func borrowedText(p C.uint64_t) string { return C.GoString(*(**C.char)(unsafe.Pointer(&p))) }
-
-func signalText(s syscall.Signal) string {
-	return cmp.Or(map[syscall.Signal]string{
-		syscall.SIGSEGV: "segmentation fault (SIGSEGV)",
-		syscall.SIGBUS:  "bus error (SIGBUS)",
-		syscall.SIGFPE:  "arithmetic exception, such as a division of integers by zero (SIGFPE)",
-		syscall.SIGILL:  "illegal instruction (SIGILL)",
-		syscall.SIGABRT: "aborted (SIGABRT)",
-	}[s], fmt.Sprintf("signal %d", int(s)))
-}
 
 // Alloc returns a String or Block whose Memory, of size bytes, the caller fills, with one reference. A
 // String's ends with a NUL: its size is at least 1.

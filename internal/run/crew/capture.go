@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -44,24 +45,9 @@ func startCapture(lines func(was *os.File) func(text []byte)) (*capture, error) 
 
 func (c *capture) read(lines func(text []byte)) {
 	defer close(c.done)
-	var text []byte
-	b := make([]byte, 64<<10)
-	for {
-		n, err := c.pipe.Read(b)
-		text = append(text, b[:n]...)
-		if i := bytes.LastIndexByte(text[len(text)-n:], '\n'); i >= 0 {
-			end := len(text) - n + i + 1
-			lines(text[:end])
-			text = append(text[:0], text[end:]...)
-		}
-		if len(text) >= longestLine || err != nil {
-			lines(text)
-			text = text[:0]
-		}
-		if err != nil {
-			return
-		}
-	}
+	t := &tagged{put: lines}
+	_, _ = io.Copy(t, c.pipe) // it ends with the pipe
+	lines(t.line)
 }
 
 // end gives standard output back and waits until all was read. A process that user code has started may hold
@@ -73,7 +59,8 @@ func (c *capture) end() error {
 	return err
 }
 
-// tagged is a writer of text that is passed on line by line, each with a tag in front.
+// tagged is a writer of text that is passed on in whole lines, each with a tag in front; without a tag also in
+// pieces of longestLine bytes without an end.
 type tagged struct {
 	tag string
 	put func(lines []byte)
@@ -88,6 +75,9 @@ func (t *tagged) Write(b []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.line = append(t.line, b...)
 	whole := bytes.LastIndexByte(t.line, '\n') + 1
+	if t.tag == "" && len(t.line)-whole >= longestLine {
+		whole = len(t.line)
+	}
 	var lines []byte
 	for line := range bytes.Lines(t.line[:whole]) {
 		lines = append(append(lines, t.tag...), line...)

@@ -79,6 +79,11 @@ func lex(s *source) []token {
 		r := t[i]
 		start := i
 		kind := tokPunct
+		over := func(in func(rune) bool) {
+			for i < len(t) && in(t[i]) {
+				i++
+			}
+		}
 		switch {
 		case r == '\n':
 			line++
@@ -88,9 +93,7 @@ func lex(s *source) []token {
 			i++
 			continue
 		case isLetter(r):
-			for i < len(t) && isWord(t[i]) {
-				i++
-			}
+			over(isWord)
 			kind = tokName
 			if i == start+1 && r == 'C' && i+1 < len(t) && t[i] == '+' && t[i+1] == '+' {
 				i += 2
@@ -98,13 +101,11 @@ func lex(s *source) []token {
 			}
 		case isDigit(r):
 			kind = tokInt
-			for i < len(t) && isDigit(t[i]) {
-				i++
-			}
+			over(isDigit)
 			if i+1 < len(t) && t[i] == '.' && isDigit(t[i+1]) {
 				kind = tokReal
-				for i++; i < len(t) && isDigit(t[i]); i++ {
-				}
+				i++
+				over(isDigit)
 			}
 			if r == '0' && i > start+1 && isDigit(t[start+1]) {
 				s.fault(StageParse, int32(start), "drop the leading zeros", "number with a leading zero: %s",

@@ -34,6 +34,7 @@ import (
 	"unsafe"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 	// holds whyslow_module.h, so that the go command builds this package again when it changes
 	_ "github.com/whyslow/whyslow/sdk"
@@ -183,20 +184,7 @@ func fault(when string, c *C.wn_crash) error {
 
 // crashText says what has happened, and where.
 func crashText(c *C.wn_crash) string {
-	sig := syscall.Signal(c.signal)
-	text := map[syscall.Signal]string{
-		syscall.SIGSEGV: "segmentation fault (SIGSEGV)",
-		syscall.SIGBUS:  "bus error (SIGBUS)",
-		syscall.SIGFPE:  "arithmetic exception, such as a division of integers by zero (SIGFPE)",
-		syscall.SIGILL:  "illegal instruction (SIGILL)",
-		syscall.SIGABRT: "aborted (SIGABRT)",
-	}[sig]
-	switch {
-	case c.overflow != 0:
-		text += ": the stack ran over"
-	case c.cause != 0 && (sig == syscall.SIGSEGV || sig == syscall.SIGBUS):
-		text += fmt.Sprintf(": access to address %#x", uint64(c.address))
-	}
+	text := words.Crash(syscall.Signal(c.signal), c.overflow != 0, c.cause != 0, uint64(c.address))
 	if c.file != nil {
 		text += " in " + filepath.Base(C.GoString(c.file))
 	}

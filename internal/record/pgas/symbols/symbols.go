@@ -10,9 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -83,24 +81,15 @@ func Join(path string, offset uint64) string { return path + "+0x" + strconv.For
 // Load reads the table kept with a trace; nil without an error if there is none.
 func Load(traceDir string) (Table, error) {
 	path := filepath.Join(traceDir, File)
-	f, err := os.Open(path)
+	text, err := files.Read(path, tableLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, tableLimit+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > tableLimit {
-		return nil, fmt.Errorf("%s: larger than %d MiB: no table of whyslow's; remove it to see addresses "+
-			"instead of lines", path, tableLimit>>20)
-	}
 	t := Table{}
-	if err := json.Unmarshal(text, &t); err != nil {
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to see addresses instead of lines", path, err)
 	}
 	for address, p := range t {
