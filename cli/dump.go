@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/record/lunalog"
 	"github.com/whyslow/whyslow/internal/record/recording"
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -123,7 +124,6 @@ func dumpTrace(ctx context.Context, io console.IO, o *dumpOptions, path string) 
 	if err != nil {
 		return err
 	}
-	opt.JSON = o.json
 	w := bufio.NewWriterSize(io.Out, 1<<16)
 	switch {
 	case o.stats && o.json:
@@ -132,6 +132,8 @@ func dumpTrace(ctx context.Context, io console.IO, o *dumpOptions, path string) 
 		err = readStatistics(r).print(w)
 	case o.luna:
 		err = lunalog.Print(w, r)
+	case o.json:
+		err = eventjson.Dump(w, r, &opt)
 	default:
 		err = trace.Dump(w, r, opt)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -56,8 +57,8 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 		host = "localhost"
 	}
 	r := &Recording{Session: New(), writer: w, dir: dir, info: trace.RunInfo{
-		ID: o.Run, Program: filepath.Base(os.Args[0]), Args: trace.Redact(os.Args[1:]),
-		CommandLine: trace.Redact(os.Args), Started: time.Now(), Hosts: []string{host},
+		ID: o.Run, Program: filepath.Base(os.Args[0]), Args: tracefile.Redact(os.Args[1:]),
+		CommandLine: tracefile.Redact(os.Args), Started: time.Now(), Hosts: []string{host},
 		Processes: []trace.ProcessInfo{{PID: os.Getpid(), Host: host, Cores: runtime.NumCPU(),
 			GOMAXPROCS: runtime.GOMAXPROCS(0)}},
 		Nodes: []trace.NodeInfo{{Node: 0, Host: host, Workers: workers}},

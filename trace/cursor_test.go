@@ -2,7 +2,6 @@ package trace_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -115,15 +114,14 @@ func TestReadingByTime(t *testing.T) {
 func TestDumpOfSomeStreams(t *testing.T) {
 	r := mustOpen(t, twoNodes(t))
 	var text bytes.Buffer
-	err := Dump(&text, r, DumpOptions{JSON: true, Streams: func(node, stream int) bool {
+	err := Dump(&text, r, DumpOptions{NoDefs: true, Streams: func(node, stream int) bool {
 		return node == 1 && stream == 0
 	}})
 	if err != nil || r.BytesRead() > r.Size()/3 {
 		t.Error(err, r.BytesRead(), r.Size())
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if want := `{"time":20,"node":1,"stream":0,"event":"GlobalEvents.onReadyQueue","fields":{"length":1}}`; len(
-		lines) != 5000 || lines[2] != want {
+	if want := "20 n1 s0 GlobalEvents.onReadyQueue length=1"; len(lines) != 5000 || lines[2] != want {
 		t.Errorf("%d lines; line 2 is %s", len(lines), lines[2])
 	}
 }
@@ -218,45 +216,6 @@ func TestManyMissingFiles(t *testing.T) {
 	p := mustOpen(t, dir).Problems()
 	if last := p[len(p)-1].String(); len(p) != 1001 || last != "04999.wst: 4998 files are missing in all" {
 		t.Errorf("%d problems, %s", len(p), last)
-	}
-}
-
-func TestEventsAsJSON(t *testing.T) {
-	dir := t.TempDir()
-	twin := `#node 0
-#kind 256 My.onStep x:Float word:Name l:Ints
-#string "a \"b\" é"
-#code 1 mult atomic at=mxm.fa:3:1
-#site 1 code=1 label=c at=mxm.fa:12:3 "mult(a, b)"
-#df 3 a [0 1 2 -7]
-1 n0 s0 CFEvents.onCreated cf=0.1 site=1 parent=- execution=1 weight=1.5 indices=[1 -2]
-2 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs=[3 4]
-3 n0 s0 DFEvents.onDestroy df=3 size=8 reason=deleted
-4 n0 s0 DFEvents.onCreate df=0 size=-1 cf=-
-5 n0 s0 My.onStep x=NaN word="a \"b\" é" l=[]
-6 n0 s0 CFEvents.onCreated cf=0.2 site=9 parent=0.1 execution=1 weight=+Inf indices=[]
-`
-	if err := Parse(strings.NewReader(twin), dir); err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := Dump(&text, mustOpen(t, dir), DumpOptions{JSON: true}); err != nil {
-		t.Fatal(err)
-	}
-	want := `{"time":1,"node":0,"stream":0,"event":"CFEvents.onCreated","fields":{"cf":"0.1","site":{"site":1,"code":"mult","label":"c","at":"mxm.fa:12:3","text":"mult(a, b)"},"parent":null,"execution":1,"weight":1.5,"indices":[1,-2]}}
-{"time":2,"node":0,"stream":0,"event":"CFEvents.onStarted","fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2][-7]"},{"df":4}]}}
-{"time":3,"node":0,"stream":0,"event":"DFEvents.onDestroy","fields":{"df":{"df":3,"name":"a[2][-7]"},"size":8,"reason":"deleted"}}
-{"time":4,"node":0,"stream":0,"event":"DFEvents.onCreate","fields":{"df":null,"size":-1,"cf":null}}
-{"time":5,"node":0,"stream":0,"event":"My.onStep","fields":{"x":"NaN","word":"a \"b\" é","l":[]}}
-{"time":6,"node":0,"stream":0,"event":"CFEvents.onCreated","fields":{"cf":"0.2","site":{"site":9},"parent":"0.1","execution":1,"weight":"+Inf","indices":[]}}
-`
-	if text.String() != want {
-		t.Errorf("%s\nwant\n%s", &text, want)
-	}
-	for line := range strings.Lines(text.String()) {
-		if !json.Valid([]byte(line)) {
-			t.Errorf("no JSON: %s", line)
-		}
 	}
 }
 

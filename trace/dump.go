@@ -36,8 +36,6 @@ type DumpOptions struct {
 	Streams func(node, stream int) bool         // events of these streams; nil: of all. Others are not read
 	Keep    func(d *Defs, b *Batch, i int) bool // which of those; nil: all
 	NoDefs  bool                                // events only
-	// events only, each as a JSON object on a line, see AppendEventJSON
-	JSON bool
 }
 
 // Dump writes the canonical text of a trace.
@@ -47,7 +45,7 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 		o = opt[0]
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	if !o.NoDefs && !o.JSON {
+	if !o.NoDefs {
 		if r.run != nil {
 			text, err := json.Marshal(r.run)
 			if err != nil {
@@ -305,13 +303,9 @@ func (u usedDefs) add(d *Defs, k Kind, args []uint64) {
 }
 
 func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
-	text := appendEvent
-	if o.JSON {
-		text = AppendEventJSON
-	}
 	var line []byte
 	return r.EachEvent(o, func(d *Defs, b *Batch, i int) error {
-		line = text(line[:0], d, b, i)
+		line = appendEvent(line[:0], d, b, i)
 		_, err := out.Write(append(line, '\n'))
 		return err
 	})

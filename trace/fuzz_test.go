@@ -122,7 +122,7 @@ func FuzzBlock(f *testing.F) {
 	add(Header(5, KindCFCreated), 7, 1, 0, 1, 1<<62, 0, Header(5, KindCFCreated), 8, 1, 0, 1, 1<<62, 5,
 		1, 2, 3, 4, 5)
 	f.Fuzz(func(t *testing.T, raw []byte, count uint16) {
-		h := tracefile.Header{Count: uint32(count), First: -TimeLimit, Last: TimeLimit}
+		h := tracefile.Header{Count: uint32(count), First: -timeLimit, Last: timeLimit}
 		var b Batch
 		if b.decode(raw, &h, &Defs{}) != nil {
 			return

@@ -52,7 +52,7 @@ func TestIDs(t *testing.T) {
 	if Deleted.String() != "deleted" || Reason(9).String() != "9" || While.String() != "while" {
 		t.Error("names of enumerations")
 	}
-	for _, at := range []int64{0, 1, -1, TimeLimit - 1, -TimeLimit} {
+	for _, at := range []int64{0, 1, -1, timeLimit - 1, -timeLimit} {
 		if h := Header(at, MaxKind); headerTime(h) != at || headerKind(h) != MaxKind || h == 0 {
 			t.Errorf("header of %d: %d, %d", at, headerTime(h), headerKind(h))
 		}

@@ -330,7 +330,7 @@ func (p *textParser) df(n *textNode) {
 // event parses a line "TIME [nN] [sS] Namespace.onName values".
 func (p *textParser) event() {
 	t := p.time()
-	if t < -TimeLimit || t >= TimeLimit {
+	if t < -timeLimit || t >= timeLimit {
 		p.failAt(0, "time is out of range: at most 104 days from 0")
 	}
 	node, stream := p.node, p.stream

@@ -24,10 +24,12 @@ const (
 // RunInfo is what run.json says about a run. Every fact may be missing: a trace opens without run.json.
 type RunInfo struct {
 	// of the run, wherever its trace is: NewRunID; "": unknown
-	ID          string            `json:"id,omitempty"`
-	Program     string            `json:"program,omitempty"` // file name of the program
-	Args        Arguments         `json:"args,omitempty"`    // the program's own arguments
-	CommandLine Arguments         `json:"command_line,omitempty"`
+	ID      string `json:"id,omitempty"`
+	Program string `json:"program,omitempty"` // file name of the program
+	// The program's own arguments, and the command that started it. The JSON of both, written or read, has ***
+	// for the value of a token, password or other secret.
+	Args        []string          `json:"args,omitempty"`
+	CommandLine []string          `json:"command_line,omitempty"`
 	Started     time.Time         `json:"started,omitzero"` // wall clock at the start of the run
 	Ended       string            `json:"ended"`            // "", or one of the Ended constants
 	NoEnd       bool              `json:"-"`                // Ended is "" because "ended" is missing: unknown
@@ -43,7 +45,7 @@ type RunInfo struct {
 	Settings    map[string]string `json:"settings,omitempty"`     // anything else that shaped the run
 }
 
-// UnmarshalJSON tells a run.json without "ended" from one where it is "".
+// UnmarshalJSON drops secrets and tells a run.json without "ended" from one where it is "".
 func (info *RunInfo) UnmarshalJSON(text []byte) error {
 	type plain RunInfo
 	var end struct{ Ended *string }
@@ -54,12 +56,14 @@ func (info *RunInfo) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	info.NoEnd = end.Ended == nil
+	info.Args, info.CommandLine = tracefile.Redact(info.Args), tracefile.Redact(info.CommandLine)
 	return nil
 }
 
-// MarshalJSON leaves "ended" out if NoEnd says so.
+// MarshalJSON drops secrets and leaves "ended" out if NoEnd says so.
 func (info RunInfo) MarshalJSON() ([]byte, error) {
 	type plain RunInfo
+	info.Args, info.CommandLine = tracefile.Redact(info.Args), tracefile.Redact(info.CommandLine)
 	if !info.NoEnd || info.Ended != "" {
 		return json.Marshal(plain(info))
 	}

@@ -219,8 +219,8 @@ func (p *textParser) list(t FieldType) (words []uint64) {
 			return words
 		case p.end():
 			p.fail("list does not end: expected ]")
-		case len(words) == MaxList:
-			p.fail("list is too long: at most %d elements", MaxList)
+		case len(words) == maxList:
+			p.fail("list is too long: at most %d elements", maxList)
 		case t == FieldDFs:
 			words = append(words, p.number(math.MaxUint32))
 		default:

@@ -154,7 +154,8 @@ func TestAppendRefuses(t *testing.T) {
 	if _, err := tracefile.OpenAppend(context.Background(), dir, tracefile.MaxNode+1, ""); err == nil {
 		t.Error("a node out of range")
 	}
-	if err := os.Rename(filepath.Join(dir, tracefile.FileName(3)), filepath.Join(dir, tracefile.FileName(4))); err != nil {
+	name := func(node int) string { return filepath.Join(dir, tracefile.FileName(node)) }
+	if err := os.Rename(name(3), name(4)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tracefile.OpenAppend(context.Background(), dir, 4, ""); err == nil ||
@@ -181,7 +182,8 @@ func FuzzRawBlock(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if size < tracefile.BlockHeaderSize || size > tracefile.MaxBlockSize || b.Bytes != nil && len(b.Bytes) != size {
+		if size < tracefile.BlockHeaderSize || size > tracefile.MaxBlockSize ||
+			b.Bytes != nil && len(b.Bytes) != size {
 			t.Fatalf("%+v, %d", b, size)
 		}
 		var defs trace.Defs

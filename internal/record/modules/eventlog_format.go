@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -143,13 +144,13 @@ func quoteCSV(dst []byte, at int) []byte {
 	return append(append(append(dst[:at], '"'), value...), '"')
 }
 
-// jsonFormat is for programs: what whyslow dump --json prints, see trace.AppendEventJSON.
+// jsonFormat is for programs: what whyslow dump --json prints, see eventjson.Append.
 type jsonFormat struct{}
 
 func (jsonFormat) header(dst []byte) []byte { return dst }
 
 func (jsonFormat) event(dst []byte, _ *eventLog, s *prof.Stream, a *prof.Any) []byte {
-	return append(trace.AppendFieldsJSON(dst, a.Time, s.Node(), s.ID(), a.Spec, a.Words, (*jsonNames)(a)), '\n')
+	return append(eventjson.AppendFields(dst, a.Time, s.Node(), s.ID(), a.Spec, a.Words, (*jsonNames)(a)), '\n')
 }
 
 func (jsonFormat) message(dst []byte, _ *eventLog, s *prof.Stream, t int64, text string) []byte {
@@ -170,6 +171,6 @@ func (n *jsonNames) DF(df trace.DF) (name string, identity []int64, known bool) 
 	return name, identity, len(identity) >= 2
 }
 
-func (n *jsonNames) Site(s trace.Site) trace.SiteText {
-	return trace.SiteText(n.stream().Session().Describe().Site(n.stream().Node(), s))
+func (n *jsonNames) Site(s trace.Site) eventjson.SiteText {
+	return eventjson.SiteText(n.stream().Session().Describe().Site(n.stream().Node(), s))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -146,7 +147,7 @@ func TestLoggerJSONIsThatOfATrace(t *testing.T) {
 	var b trace.Batch
 	for c := r.Stream(0, 0); c.Next(&b); {
 		for i := range b.N {
-			want = append(trace.AppendEventJSON(want, r.Defs(0), &b, i), '\n')
+			want = append(eventjson.Append(want, r.Defs(0), &b, i), '\n')
 		}
 	}
 	got, err := os.ReadFile(file)

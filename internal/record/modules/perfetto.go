@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -169,7 +170,7 @@ func (m *Perfetto) appendProcess(dst []byte, node int) []byte {
 	if m.run.Program != "" {
 		name = m.run.Program + " " + name
 	}
-	return append(trace.AppendJSONString(dst, name), "}}"...)
+	return append(eventjson.AppendString(dst, name), "}}"...)
 }
 
 // join prepares the state of a stream: it and, if it is the first one, its node get their names.
@@ -213,12 +214,12 @@ func (m *Perfetto) text(st *perfettoStream, node int, site trace.Site) *perfetto
 	}
 	d := m.describe().Site(node, site)
 	head := func(category string) []byte {
-		return append(append(trace.AppendJSONString([]byte(",\n{\"name\":"), d.Code), `,"cat":"`...),
+		return append(append(eventjson.AppendString([]byte(",\n{\"name\":"), d.Code), `,"cat":"`...),
 			category+`","ph":"X","ts":`...)
 	}
 	x := &perfettoText{foreign: head("ForeignBlock"), cf: head("CF"), atomic: d.Kind == trace.Atomic}
 	if d.Label != "" {
-		x.label = trace.AppendJSONString(nil, d.Label)
+		x.label = eventjson.AppendString(nil, d.Label)
 		x.label = x.label[:len(x.label)-1]
 	}
 	st.names[key] = x

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -170,7 +171,7 @@ func (m *Perfetto) waitEnded(s *prof.Stream, t int64, n trace.Name) {
 	}
 	from := st.waits[len(st.waits)-1]
 	st.waits = st.waits[:len(st.waits)-1]
-	st.buf = trace.AppendJSONString(append(st.buf, ",\n{\"name\":"...), m.describe().Name(s.Node(), n))
+	st.buf = eventjson.AppendString(append(st.buf, ",\n{\"name\":"...), m.describe().Name(s.Node(), n))
 	m.slice(st, []byte(`,"cat":"Sync","ph":"X","ts":`), from, t)
 	m.done(st, t)
 }
@@ -184,7 +185,7 @@ func (m *Perfetto) message(s *prof.Stream, t int64, head, peer string, df trace.
 	st.buf = strconv.AppendInt(append(st.buf, peer...), int64(node), 10)
 	st.buf = strconv.AppendInt(append(st.buf, `,"bytes":`...), bytes, 10)
 	if m.args {
-		st.buf = trace.AppendJSONString(append(st.buf, `,"df":`...), prof.DFText(m.describe(), s.Node(), df))
+		st.buf = eventjson.AppendString(append(st.buf, `,"df":`...), prof.DFText(m.describe(), s.Node(), df))
 	}
 	m.done(st, t)
 }

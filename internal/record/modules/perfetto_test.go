@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -223,7 +224,7 @@ func FuzzJSONString(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var got string
-		if err := json.Unmarshal(trace.AppendJSONString(nil, s), &got); err != nil {
+		if err := json.Unmarshal(eventjson.AppendString(nil, s), &got); err != nil {
 			t.Fatal(err)
 		}
 		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && got != want {

@@ -21,6 +21,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -266,8 +267,8 @@ func (r *Recording) WantsDFs() bool { return r.run.WantsDFs() }
 func (r *Recording) describe(started time.Time, plan *config.Plan) {
 	o, c := r.opt, r.crew
 	r.info = trace.RunInfo{
-		ID: r.info.ID, Program: filepath.Base(o.Program), Args: trace.Redact(o.Args),
-		CommandLine: trace.Redact(os.Args), Started: started,
+		ID: r.info.ID, Program: filepath.Base(o.Program), Args: tracefile.Redact(o.Args),
+		CommandLine: tracefile.Redact(os.Args), Started: started,
 		Hosts: c.Hosts(), Processes: c.Processes(), Clock: clock.Name(),
 		Versions: map[string]string{}, Settings: map[string]string{}, Off: r.Session.Off(),
 	}

@@ -209,7 +209,8 @@ func TestSchemasAreCurrent(t *testing.T) {
 		if old, err := os.ReadFile(file); err != nil {
 			t.Error(err)
 		} else if !bytes.Equal(old, text) {
-			t.Errorf("%s is not what the tables of events and modules give; run: go generate ./internal/run/config", file)
+			t.Errorf("%s is not what the tables of events and modules give;"+
+				" run: go generate ./internal/run/config", file)
 		}
 	}
 }

@@ -1,12 +1,31 @@
-package trace
+// Package eventjson writes events as JSON.
+package eventjson
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"math"
 	"strconv"
+
+	"github.com/whyslow/whyslow/trace"
 )
 
-// AppendEventJSON appends event i of a batch as a JSON object:
+// Dump writes the events that the options name, each on a line, in the order of trace.Dump.
+func Dump(w io.Writer, r *trace.Reader, o *trace.DumpOptions) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	var line []byte
+	if err := r.EachEvent(o, func(d *trace.Defs, b *trace.Batch, i int) error {
+		line = append(Append(line[:0], d, b, i), '\n')
+		_, err := out.Write(line)
+		return err
+	}); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// Append appends event i of a batch as a JSON object:
 //
 //	{"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted",
 //	 "fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
@@ -16,11 +35,11 @@ import (
 // its number, and "code", "label", "at" (file:line:column) and "text" as far as they are known. A float that
 // is no number, or infinite, is a string. An event whose kind is not defined has "kind", its number, instead
 // of "event", and its words as "fields".
-func AppendEventJSON(line []byte, d *Defs, b *Batch, i int) []byte {
+func Append(line []byte, d *trace.Defs, b *trace.Batch, i int) []byte {
 	if spec := d.Kind(b.Kind[i]); spec != nil {
-		return AppendFieldsJSON(line, b.Time[i], b.Node, b.Stream, spec, b.Args(i), (*defNames)(d))
+		return AppendFields(line, b.Time[i], b.Node, b.Stream, spec, b.Args(i), (*defNames)(d))
 	}
-	line = appendJSONPlace(line, b.Time[i], b.Node, b.Stream)
+	line = appendPlace(line, b.Time[i], b.Node, b.Stream)
 	line = strconv.AppendInt(append(line, `,"kind":`...), int64(b.Kind[i]), 10)
 	line = append(line, `,"fields":[`...)
 	for j, v := range b.Args(i) {
@@ -29,38 +48,38 @@ func AppendEventJSON(line []byte, d *Defs, b *Batch, i int) []byte {
 	return append(line, "]}"...)
 }
 
-// JSONNames knows what the words of one event stand for.
-type JSONNames interface {
-	// Text is the string of a field of type Name, n its word.
-	Text(field int, n Name) string
+// Names knows what the words of one event stand for.
+type Names interface {
+	// Text is the string of a field of type trace.Name, n its word.
+	Text(field int, n trace.Name) string
 	// DF is the name of a DF and its identity list.
-	DF(df DF) (name string, identity []int64, known bool)
+	DF(df trace.DF) (name string, identity []int64, known bool)
 	// Site is a statement; what is not known of it is zero.
-	Site(s Site) SiteText
+	Site(s trace.Site) SiteText
 }
 
 // SiteText tells what a statement of the program is.
 type SiteText struct {
-	Code      string   // name of the code fragment it runs
-	Kind      CodeKind // of the code fragment
-	Label     string   // name of its label, without indices; "" for none
+	Code      string         // name of the code fragment it runs
+	Kind      trace.CodeKind // of the code fragment
+	Label     string         // name of its label, without indices; "" for none
 	File      string
 	Line, Col int    // from 1; 0: unknown
 	Text      string // as it stands in the source
 }
 
 // defNames are the names that a trace defines.
-type defNames Defs
+type defNames trace.Defs
 
-func (d *defNames) Text(_ int, n Name) string { return (*Defs)(d).Name(n) }
+func (d *defNames) Text(_ int, n trace.Name) string { return (*trace.Defs)(d).Name(n) }
 
-func (d *defNames) DF(df DF) (string, []int64, bool) {
-	n, identity, ok := (*Defs)(d).DF(df, nil)
-	return (*Defs)(d).Name(n), identity, ok
+func (d *defNames) DF(df trace.DF) (string, []int64, bool) {
+	n, identity, ok := (*trace.Defs)(d).DF(df, nil)
+	return (*trace.Defs)(d).Name(n), identity, ok
 }
 
-func (d *defNames) Site(number Site) (t SiteText) {
-	defs := (*Defs)(d)
+func (d *defNames) Site(number trace.Site) (t SiteText) {
+	defs := (*trace.Defs)(d)
 	s, ok := defs.Site(number)
 	if !ok {
 		return t
@@ -73,33 +92,33 @@ func (d *defNames) Site(number Site) (t SiteText) {
 	return t
 }
 
-// AppendFieldsJSON appends an event of a defined kind as AppendEventJSON does. words are its fields.
-func AppendFieldsJSON(line []byte, t int64, node, stream int, spec *KindSpec, words []uint64,
-	names JSONNames) []byte {
-	line = append(appendJSONPlace(line, t, node, stream), `,"event":"`...)
+// AppendFields appends an event of a defined kind as Append does. words are its fields.
+func AppendFields(line []byte, t int64, node, stream int, spec *trace.KindSpec, words []uint64,
+	names Names) []byte {
+	line = append(appendPlace(line, t, node, stream), `,"event":"`...)
 	line = append(append(append(line, spec.Namespace...), '.'), spec.Name...)
 	line = append(line, `","fields":{`...)
 	for f := range spec.Fields {
 		fd := &spec.Fields[f]
 		line = append(append(append(comma(line, f), '"'), fd.Name...), `":`...)
 		if !fd.Type.List() {
-			line = appendJSON(line, names, fd.Type, f, words[f])
+			line = appendValue(line, names, fd.Type, f, words[f])
 			continue
 		}
-		element := FieldInt
-		if fd.Type == FieldDFs {
-			element = FieldDF
+		element := trace.FieldInt
+		if fd.Type == trace.FieldDFs {
+			element = trace.FieldDF
 		}
 		line = append(line, '[')
 		for j, v := range words[f+1:] {
-			line = appendJSON(comma(line, j), names, element, f, v)
+			line = appendValue(comma(line, j), names, element, f, v)
 		}
 		line = append(line, ']')
 	}
 	return append(line, "}}"...)
 }
 
-func appendJSONPlace(line []byte, t int64, node, stream int) []byte {
+func appendPlace(line []byte, t int64, node, stream int) []byte {
 	line = strconv.AppendInt(append(line, `{"time":`...), t, 10)
 	line = strconv.AppendInt(append(line, `,"node":`...), int64(node), 10)
 	return strconv.AppendInt(append(line, `,"stream":`...), int64(stream), 10)
@@ -113,21 +132,23 @@ func comma(line []byte, i int) []byte {
 	return line
 }
 
-func appendJSON(line []byte, names JSONNames, t FieldType, field int, v uint64) []byte {
+// identityHead is how many elements of an identity list come before the indices.
+const identityHead = 2
+
+func appendValue(line []byte, names Names, t trace.FieldType, field int, v uint64) []byte {
 	switch t {
-	case FieldCF, FieldMessage, FieldDF, FieldSite:
+	case trace.FieldCF, trace.FieldMessage, trace.FieldDF, trace.FieldSite:
 		if v == 0 {
 			return append(line, "null"...)
 		}
 	}
 	switch t {
-	case FieldCF, FieldMessage:
-		line = strconv.AppendUint(append(line, '"'), v>>counterBits, 10)
-		return append(strconv.AppendUint(append(line, '.'), v&(1<<counterBits-1), 10), '"')
-	case FieldDF:
+	case trace.FieldCF, trace.FieldMessage:
+		return append(trace.CF(v).Append(append(line, '"')), '"')
+	case trace.FieldDF:
 		line = strconv.AppendUint(append(line, `{"df":`...), v, 10)
-		if name, identity, ok := names.DF(DF(v)); ok {
-			line = AppendJSONString(append(line, `,"name":`...), name)
+		if name, identity, ok := names.DF(trace.DF(v)); ok {
+			line = AppendString(append(line, `,"name":`...), name)
 			line = line[:len(line)-1]
 			for _, x := range identity[min(identityHead, len(identity)):] {
 				line = append(strconv.AppendInt(append(line, '['), x, 10), ']')
@@ -135,29 +156,29 @@ func appendJSON(line []byte, names JSONNames, t FieldType, field int, v uint64) 
 			line = append(line, '"')
 		}
 		return append(line, '}')
-	case FieldSite:
-		return appendJSONSite(line, Site(v), names.Site(Site(v)))
-	case FieldFloat:
+	case trace.FieldSite:
+		return appendSite(line, trace.Site(v), names.Site(trace.Site(v)))
+	case trace.FieldFloat:
 		f := math.Float64frombits(v)
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return append(strconv.AppendFloat(append(line, '"'), f, 'g', -1, 64), '"')
 		}
 		return strconv.AppendFloat(line, f, 'g', -1, 64)
-	case FieldName:
-		return AppendJSONString(line, names.Text(field, Name(v)))
-	case FieldReason:
-		return append(append(append(line, '"'), Reason(v).String()...), '"')
-	case FieldInt, FieldNS, FieldBytes:
+	case trace.FieldName:
+		return AppendString(line, names.Text(field, trace.Name(v)))
+	case trace.FieldReason:
+		return append(append(append(line, '"'), trace.Reason(v).String()...), '"')
+	case trace.FieldInt, trace.FieldNS, trace.FieldBytes:
 		return strconv.AppendInt(line, int64(v), 10)
 	}
 	return strconv.AppendUint(line, v, 10)
 }
 
-func appendJSONSite(line []byte, number Site, s SiteText) []byte {
+func appendSite(line []byte, number trace.Site, s SiteText) []byte {
 	line = strconv.AppendUint(append(line, `{"site":`...), uint64(number), 10)
 	text := func(name, value string) {
 		if value != "" {
-			line = AppendJSONString(append(append(append(line, `,"`...), name...), `":`...), value)
+			line = AppendString(append(append(append(line, `,"`...), name...), `":`...), value)
 		}
 	}
 	text("code", s.Code)
@@ -173,9 +194,9 @@ func appendJSONSite(line []byte, number Site, s SiteText) []byte {
 	return append(line, '}')
 }
 
-// AppendJSONString appends a string in quotes, as encoding/json does, which takes over where a string is more
+// AppendString appends a string in quotes, as encoding/json does, which takes over where a string is more
 // than what statements of a program mostly are.
-func AppendJSONString(dst []byte, text string) []byte {
+func AppendString(dst []byte, text string) []byte {
 	at := len(dst)
 	dst = append(dst, '"')
 	for i := range len(text) {

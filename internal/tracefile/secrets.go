@@ -1,14 +1,6 @@
-package trace
+package tracefile
 
-import (
-	"encoding/json"
-	"regexp"
-)
-
-// Arguments are those of a command. Their JSON never has the value of a token, password or other secret: ***
-// stands for it, both when it is written and when it is read, so that what an older version or another
-// program wrote is shown nowhere.
-type Arguments []string
+import "regexp"
 
 // hidden stands for a secret.
 const hidden = "***"
@@ -24,8 +16,11 @@ var (
 
 // Redact returns the arguments with *** for each secret: the value of a flag or variable whose name ends in
 // token, password, passwd, secret, credential or api-key, a password in a URL and a token in its query.
-func Redact(args []string) Arguments {
-	out := make(Arguments, 0, len(args))
+func Redact(args []string) []string {
+	if args == nil {
+		return nil
+	}
+	out := make([]string, 0, len(args))
 	next := false // the flag before has its value here
 	for _, arg := range args {
 		name := secretName.FindStringSubmatch(arg)
@@ -42,24 +37,4 @@ func Redact(args []string) Arguments {
 		out = append(out, arg)
 	}
 	return out
-}
-
-// MarshalJSON writes the arguments without secrets.
-func (a Arguments) MarshalJSON() ([]byte, error) {
-	if a == nil {
-		return []byte("null"), nil
-	}
-	return json.Marshal([]string(Redact(a)))
-}
-
-// UnmarshalJSON reads arguments and drops secrets from them.
-func (a *Arguments) UnmarshalJSON(text []byte) error {
-	var args []string
-	if err := json.Unmarshal(text, &args); err != nil {
-		return err
-	}
-	if *a = nil; args != nil {
-		*a = Redact(args)
-	}
-	return nil
 }
