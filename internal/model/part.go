@@ -49,20 +49,17 @@ func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*stretch, e
 			e := markEvent{b.Time[i], k, slices.Clone(b.Args(i))}
 			p.marks[key] = append(p.marks[key], e)
 			if k == trace.KindClockSync {
-				p.offset(b.Node, int64(e.args[0]))
+				offset := int64(e.args[0])
+				known, ok := p.offsets[b.Node]
+				if !ok {
+					known = trace.Span{From: offset, To: offset}
+				}
+				p.offsets[b.Node] = trace.Span{From: min(known.From, offset), To: max(known.To, offset)}
 			}
 		}
 		return ctx.Err()
 	})
 	return p, err
-}
-
-func (p *stretch) offset(node int, offset int64) {
-	known, ok := p.offsets[node]
-	if !ok {
-		known = trace.Span{From: offset, To: offset}
-	}
-	p.offsets[node] = trace.Span{From: min(known.From, offset), To: max(known.To, offset)}
 }
 
 // enter gives a stream what is known of the whole run and restricts its cursor to the part.

@@ -130,7 +130,7 @@ func newBrute(t *rapid.T, l *List, lang string) *brute {
 		for c.Next(&batch) {
 			for i, k := range batch.Kind {
 				d := &decoded{events: events{node: l.nodes[s.Node],
-					time: []int64{l.nodes[s.Node].clock.correct(batch.Time[i])}, kind: []trace.Kind{k},
+					time: []int64{model.Common(batch.Time[i], l.nodes[s.Node].clock)}, kind: []trace.Kind{k},
 					off: []uint32{0, uint32(len(batch.Args(i)))}, words: slices.Clone(batch.Args(i))}, stream: s.Stream}
 				w := writer{l: l, lang: words.LangOf(lang), node: d.node}
 				b.rows = append(b.rows, bruteRow{w.row(d, 0), l.r.Defs(s.Node).Kind(k), d.words, d.node})

@@ -213,11 +213,6 @@ func (f *filter) setKinds(names []string) error {
 	return nil
 }
 
-// passes reports whether a block may hold events that pass.
-func (f *filter) passes(b *block) bool {
-	return b.kinds.meets(&f.kinds) && (f.nodes == nil || f.nodes[f.l.streams[b.stream].node])
-}
-
 // match appends the bits of events that pass, and counts them. space is memory for sentences.
 func (f *filter) match(e *events, space []byte) (n int32, bits []uint64, _ []byte) {
 	bits = make([]uint64, (len(e.time)+63)/64)

@@ -48,18 +48,23 @@ func (s *kindSet) meets(o *kindSet) bool {
 	return false
 }
 
+// within reports whether a set has all kinds of s.
+func (s *kindSet) within(o *kindSet) bool {
+	for i := range s {
+		if s[i]&^o[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 type stream struct{ node, stream int }
-
-// clock converts the times of one node to the common clock with the model's own correction.
-type clock []model.ClockSync
-
-func (c clock) correct(t int64) int64 { return model.Common(t, c) }
 
 // node holds the part of a node's definitions that the list needs.
 type node struct {
 	number int
 	defs   *trace.Defs
-	clock  clock
+	clock  []model.ClockSync // of its times: the model's own correction
 	user   map[trace.Kind]*shape
 }
 
@@ -83,7 +88,11 @@ func (l *List) ready(ctx context.Context) error {
 	}
 	l.nodes = map[int]*node{}
 	for _, n := range l.r.Nodes() {
-		l.nodes[n] = l.newNode(n)
+		own := &node{number: n, clock: l.m.Clock(n), defs: l.r.Defs(n), user: map[trace.Kind]*shape{}}
+		for _, s := range own.defs.UserKinds() {
+			own.user[s.Kind] = newShape(s)
+		}
+		l.nodes[n] = own
 	}
 	type found struct {
 		stream
@@ -104,7 +113,7 @@ func (l *List) ready(ctx context.Context) error {
 			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at, lo: maxTime, hi: minTime}
 			for i, k := range b.Kind {
 				blk.kinds.add(k)
-				t := l.nodes[c.Node].clock.correct(b.Time[i])
+				t := model.Common(b.Time[i], l.nodes[c.Node].clock)
 				blk.lo, blk.hi = min(blk.lo, t), max(blk.hi, t)
 			}
 			f.blocks = append(f.blocks, blk)
@@ -136,14 +145,6 @@ func (l *List) ready(ctx context.Context) error {
 	}
 	l.all = newView(l, parts)
 	return nil
-}
-
-func (l *List) newNode(number int) *node {
-	n := &node{number: number, clock: l.m.Clock(number), defs: l.r.Defs(number), user: map[trace.Kind]*shape{}}
-	for _, s := range n.defs.UserKinds() {
-		n.user[s.Kind] = newShape(s)
-	}
-	return n
 }
 
 const (

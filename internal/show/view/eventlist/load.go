@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -55,7 +56,7 @@ func (l *List) decode(i int) (*decoded, error) {
 		kind: slices.Clone(e.kind), off: slices.Clone(e.off), words: slices.Clone(e.words)}}
 	if len(e.clock) > 0 {
 		for i, t := range d.time {
-			d.time[i] = e.clock.correct(t)
+			d.time[i] = model.Common(t, e.clock)
 		}
 	}
 	if !slices.IsSorted(d.time) {

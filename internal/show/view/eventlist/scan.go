@@ -55,24 +55,15 @@ func (l *List) resultsOf(q *Query) (*results, error) {
 	r := &results{filter: f, done: make([]bool, len(l.blocks)), n: make([]int32, len(l.blocks)),
 		bits: make([][]uint64, len(l.blocks))}
 	for i := range l.blocks {
-		if b := &l.blocks[i]; !f.passes(b) {
+		b := &l.blocks[i]
+		if !b.kinds.meets(&f.kinds) || f.nodes != nil && !f.nodes[l.streams[b.stream].node] {
 			r.done[i] = true
-		} else if !f.needed && f.all(b) {
+		} else if !f.needed && b.kinds.within(&f.kinds) {
 			r.done[i], r.n[i] = true, b.n
 		}
 	}
 	l.filters.Put(key, r)
 	return r, nil
-}
-
-// all reports whether every event of a block passes, given that its node does.
-func (f *filter) all(b *block) bool {
-	for i := range b.kinds {
-		if b.kinds[i]&^f.kinds[i] != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *results) stop() {
@@ -170,7 +161,8 @@ func (l *List) start(r *results, blocks []int, from, to int64) *job {
 		r.job.cancel()
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
-	j := &job{from: from, to: to, lease: time.AfterFunc(lease, cancel), cancel: cancel, over: make(chan struct{})}
+	j := &job{from: from, to: to, lease: time.AfterFunc(lease, cancel), cancel: cancel,
+		over: make(chan struct{})}
 	r.job = j
 	l.wg.Add(1) // the caller keeps l open
 	go func() {

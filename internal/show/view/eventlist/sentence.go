@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -170,7 +171,7 @@ func (w *writer) value(t trace.FieldType, form string, args []uint64) {
 func (w *writer) int(t trace.FieldType, form string, v int64) {
 	switch {
 	case form == "time":
-		w.b = strconv.AppendFloat(w.b, float64(w.clock.correct(v)-w.l.m.Start)/1e9, 'f', 9, 64)
+		w.b = strconv.AppendFloat(w.b, float64(model.Common(v, w.clock)-w.l.m.Start)/1e9, 'f', 9, 64)
 		w.b = append(append(w.b, ' '), seconds[w.lang]...)
 	case t == trace.FieldNS || form == "ns":
 		w.text(w.lang.Duration(v))

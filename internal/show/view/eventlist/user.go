@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -63,7 +64,7 @@ func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int
 				continue
 			}
 			s := e.shape(k)
-			if t := e.clock.correct(e.time[i]); s != nil && t >= first && t <= last {
+			if t := model.Common(e.time[i], e.clock); s != nil && t >= first && t <= last {
 				f(worker, &UserEvent{Node: e.number, Spec: s.spec, Defs: e.defs, Args: e.args(i)})
 			}
 		}
