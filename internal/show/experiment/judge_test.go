@@ -61,7 +61,7 @@ func TestVerdict(t *testing.T) {
 		if err := r.Text(&text); err != nil {
 			t.Fatal(err)
 		}
-		page := r.markdown(e, "x.svg")
+		page := r.markdown(e)
 		if e == good != r.Holds() || e == good != strings.Contains(page, "This is as expected.") ||
 			e == bad != strings.Contains(page, "**not**") || e == bad != strings.Contains(text.String(), "NO") {
 			t.Errorf("%v\n%s\n%s", r.Holds(), text.String(), page)

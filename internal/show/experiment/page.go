@@ -22,21 +22,25 @@ func marks(name string) (begin, end string) {
 	return "<!-- experiment " + name + " -->\n", "<!-- end of " + name + " -->\n"
 }
 
-// hasFigure reports whether an experiment is a curve; particle in cell is a table of two rows.
-func (e *Experiment) hasFigure() bool { return !e.plain && len(e.Points) > 2 }
-
 // figures are the files that WritePage writes beside the page, by name.
 func (r *Report) figures() map[string]string {
 	texts := map[string]string{}
 	for _, e := range r.Experiments {
-		if e.hasFigure() {
-			texts[e.figureName()] = e.figure()
+		if name := e.figureName(); name != "" {
+			texts[name] = e.figure()
 		}
 	}
 	return texts
 }
 
-func (e *Experiment) figureName() string { return "experiment-" + e.Name + ".svg" }
+// figureName is the file of the experiment's curve; "" where it has none: particle in cell is a table of two
+// rows.
+func (e *Experiment) figureName() string {
+	if e.plain || len(e.Points) <= 2 {
+		return ""
+	}
+	return "experiment-" + e.Name + ".svg"
+}
 
 // page replaces the sections of the experiments that ran.
 func (r *Report) page(old string) (string, error) {
@@ -48,11 +52,7 @@ func (r *Report) page(old string) (string, error) {
 			return "", fmt.Errorf("there is no section %q closed by %q", strings.TrimSpace(begin),
 				strings.TrimSpace(end))
 		}
-		name := ""
-		if e.hasFigure() {
-			name = e.figureName()
-		}
-		old = head + begin + "\n" + r.markdown(e, name) + "\n" + end + tail
+		old = head + begin + "\n" + r.markdown(e) + "\n" + end + tail
 	}
 	return old, nil
 }

@@ -80,9 +80,9 @@ func (e *Experiment) verdict() string {
 }
 
 // markdown is the section of an experiment on the page of results.
-func (r *Report) markdown(e *Experiment, figure string) string {
+func (r *Report) markdown(e *Experiment) string {
 	var b strings.Builder
-	if figure != "" {
+	if figure := e.figureName(); figure != "" {
 		fmt.Fprintf(&b, "![%s](%s)\n\n", e.alternative(), figure)
 	}
 	for i, row := range e.table() {

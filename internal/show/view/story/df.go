@@ -29,7 +29,7 @@ type Held struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// DF tells the story of a DF, given by its key (timeline.DFKey), in a language: "ru", anything else is
+// DF tells the story of a DF, given by its key (model.Model.DFKey), in a language: "ru", anything else is
 // English. The error of one that the run has not is fs.ErrNotExist.
 func DF(t *timeline.Timeline, key, lang string) (*DFStory, error) {
 	df, err := t.FindDF(key)
