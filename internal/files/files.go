@@ -40,32 +40,24 @@ func ReplaceText(path string, text []byte) error {
 
 // NewTrace makes the folder BASE.NNN.trace in parent, NNN one more than the largest there is.
 func NewTrace(parent, base string) (string, error) {
-	for next, err := nextTrace(parent, base); ; next++ {
+	for next, err := NextTrace(parent, base); ; next++ {
 		if err != nil {
 			return "", err
 		}
-		dir := traceName(parent, base, next)
+		dir := TraceName(parent, base, next)
 		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
 			return dir, err
 		}
 	}
 }
 
-// NextTrace names the folder that NewTrace would make, passing over those that are taken.
-func NextTrace(parent, base string, taken func(dir string) bool) (string, error) {
-	next, err := nextTrace(parent, base)
-	for err == nil && taken(traceName(parent, base, next)) {
-		next++
-	}
-	return traceName(parent, base, next), err
-}
-
-func traceName(parent, base string, n int) string {
+// TraceName is the path of a trace with a number.
+func TraceName(parent, base string, n int) string {
 	return filepath.Join(parent, fmt.Sprintf("%s.%03d.trace", base, n))
 }
 
-// nextTrace is one more than the largest number of a trace called BASE.NNN.trace in parent.
-func nextTrace(parent, base string) (int, error) {
+// NextTrace is one more than the largest number of a trace called BASE.NNN.trace in parent.
+func NextTrace(parent, base string) (int, error) {
 	entries, err := os.ReadDir(parent)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return 0, err

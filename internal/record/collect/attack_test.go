@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -126,6 +127,51 @@ func TestLongHellos(t *testing.T) {
 		c.Close()
 	}
 	until(t, "it is given back", func() bool { return s.held() == 0 })
+}
+
+// TestShortFrames: what connections keep between short frames counts, too, and is given back.
+func TestShortFrames(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Memory = 16 << 20
+	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
+	src := filepath.Join(t.TempDir(), "a.trace")
+	w, err := trace.Create(src, 0, trace.Options{BufferBytes: 256 << 10, Level: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(30_000) {
+		w.Stream(0).Emit(i, trace.KindReadyQueue, rand.Uint64())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	block := blocksOf(t, src)[0]
+	if len(block) < stream.ShortFrame/2 || len(block) > stream.ShortFrame {
+		t.Fatalf("a block of %d bytes", len(block))
+	}
+	var conns []net.Conn
+	for full := false; !full; {
+		conn, raw := dial(t, s.addr)
+		conns = append(conns, raw)
+		b := stream.AppendNode(hello(t, trace.NewRunID(), "s"), stream.TypeOpen, 0)
+		b = stream.AppendNumber(stream.AppendBlock(b, 0, block), stream.TypePing, 1)
+		if _, err := conn.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		for f := (stream.Frame{}); f.Type != stream.TypeAck && !full; full = f.Type == stream.TypeRefuse {
+			if f, err = conn.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := int64(len(conns)) * int64(len(block)); n > limits.Memory/2 {
+			t.Fatalf("%d connections keep %d bytes, %d are counted", len(conns), n, s.held())
+		}
+	}
+	for _, c := range conns {
+		c.Close()
+	}
+	// All but what was said of the runs.
+	until(t, "it is given back", func() bool { return s.held() < limits.Memory/16 })
 }
 
 // frameAt is where in a frame the value of a key begins.

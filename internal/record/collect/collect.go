@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -53,6 +54,7 @@ type Collector struct {
 
 	mu      sync.Mutex
 	runs    map[string]*run // by ID
+	next    map[string]int  // numbers of the next folders, by what comes before
 	dirs    map[string]*run // the same, by their folders
 	conns   map[*conn]bool
 	closed  bool
@@ -76,8 +78,8 @@ func New(cfg Config) (*Collector, error) {
 	}
 	l := &cfg.Limits
 	c := &Collector{cfg: cfg, dir: dir, runs: map[string]*run{}, dirs: map[string]*run{},
-		conns: map[*conn]bool{},
-		old:   make(chan struct{}, forwardOld), reading: make(chan struct{}, 2),
+		next: map[string]int{}, conns: map[*conn]bool{},
+		old: make(chan struct{}, forwardOld), reading: make(chan struct{}, 2),
 		bytes:  counter{all: l.AllBytes, each: l.AddressBytes},
 		begun:  counter{each: int64(l.AddressRuns)},
 		seats:  counter{all: int64(l.Connections), each: int64(l.PerAddress)},
@@ -249,8 +251,7 @@ func (c *Collector) run(id, from string, info *trace.RunInfo) (*run, error) {
 		return nil, limit(false, "it keeps %d runs that your address began, no more are allowed: remove some"+
 			" there, or raise its limit", c.cfg.Limits.AddressRuns)
 	}
-	dir, err := files.NextTrace(c.dir, folderName(info.Program),
-		func(dir string) bool { return c.dirs[dir] != nil })
+	dir, err := c.free(folderName(info.Program))
 	if err != nil {
 		return nil, diskRefusal(err)
 	}
@@ -258,6 +259,33 @@ func (c *Collector) run(id, from string, info *trace.RunInfo) (*run, error) {
 	r.users = 1
 	c.enter(r)
 	return r, nil
+}
+
+// mostNames is how many names of programs are known at most.
+const mostNames = 1000
+
+// free names the folder of a new run; c.mu is held. The collector's folder may hold thousands: it is looked
+// through once for each name of a program.
+func (c *Collector) free(name string) (string, error) {
+	next, ok := c.next[name]
+	if !ok {
+		if len(c.next) >= mostNames {
+			clear(c.next)
+		}
+		var err error
+		if next, err = files.NextTrace(c.dir, name); err != nil {
+			return "", err
+		}
+	}
+	for ; ; next++ {
+		dir := files.TraceName(c.dir, name, next)
+		if _, err := os.Lstat(dir); c.dirs[dir] == nil && errors.Is(err, fs.ErrNotExist) {
+			c.next[name] = next
+			return dir, nil
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
 }
 
 // drop takes a connection away from a run. Nothing remains of a run without a folder that nobody sends.

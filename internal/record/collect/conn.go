@@ -64,6 +64,9 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.serve(raw, buffered, r.RemoteAddr)
 }
 
+// connBytes is about how many bytes of memory a connection takes by itself.
+const connBytes = 48 << 10
+
 // conn is a connection of a sender.
 type conn struct {
 	*stream.Conn
@@ -76,7 +79,7 @@ type conn struct {
 	reason atomic.Pointer[stream.Refusal] // why it was cut
 
 	missing        map[int]uint64 // blocks by node, as the sender said
-	frame          func()         // gives back the memory of a long frame; nil: none
+	short, long    int64          // bytes that count: of the buffer between frames, of a long frame
 	counted, acked uint64
 	behind         int // bytes that came since the last ack
 }
@@ -88,18 +91,25 @@ func noMemory() *stream.Refusal {
 	return limit(false, "it has no memory left for what senders say, or your address has had its share")
 }
 
-// admit is called before a frame of so many bytes is read: the memory of a long one counts.
+// admit is called before a frame of so many bytes is read: its memory counts, and that of the buffer which is
+// kept between short ones.
 func (k *conn) admit(n int) error {
-	if k.frame != nil {
-		k.frame()
-		k.frame = nil
+	k.c.memory.add(k.host(), -k.long)
+	k.long = 0
+	need := int64(n) - k.short
+	if n > stream.ShortFrame {
+		need = 2 * int64(n) // a buffer that grows is there twice
 	}
-	if n <= stream.ShortFrame {
+	if need <= 0 {
 		return nil
 	}
-	var ok bool
-	if k.frame, ok = k.c.memory.take(k.host(), 2*int64(n)); !ok { // a buffer that grows is there twice
+	if _, ok := k.c.memory.take(k.host(), need); !ok {
 		return noMemory()
+	}
+	if n > stream.ShortFrame {
+		k.long = need
+	} else {
+		k.short += need
 	}
 	return nil
 }
@@ -167,7 +177,11 @@ func (c *Collector) serve(raw net.Conn, r io.Reader, addr string) {
 		c.work.Done()
 	}()
 
-	err := k.talk()
+	var err error = noMemory()
+	if free, ok := c.memory.take(k.host(), connBytes); ok {
+		err = k.talk()
+		free()
+	}
 	var refusal *stream.Refusal
 	switch {
 	case errors.Is(err, stream.ErrCut):
@@ -217,7 +231,7 @@ func (k *conn) leave() {
 		k.run.leave(k)
 		k.c.drop(k.run)
 	}
-	_ = k.admit(0)
+	k.c.memory.add(k.host(), -k.short-k.long)
 }
 
 // greet deals with the hello.

@@ -246,6 +246,12 @@ func someBlocks(t testing.TB, events int) [][]byte {
 	t.Helper()
 	src := filepath.Join(t.TempDir(), "a.trace")
 	writeTrace(t, src, []int{0}, events)
+	return blocksOf(t, src)
+}
+
+// blocksOf are the blocks of a trace of one node.
+func blocksOf(t testing.TB, src string) [][]byte {
+	t.Helper()
 	f := follow.New(src)
 	defer f.Close()
 	var list [][]byte

@@ -398,3 +398,44 @@ func TestQueue(t *testing.T) {
 		t.Errorf("%d events are kept, %d were sent", r.Events(), st.Sent.Events)
 	}
 }
+
+// TestFolderNames: the folders of new runs are named without looking through all there are: a hello among
+// thousands of runs costs as much as one among few. What somebody else has made meanwhile is passed over.
+func TestFolderNames(t *testing.T) {
+	dir := t.TempDir()
+	s := serveAt(t, "", Config{Dir: dir})
+	name := func() string {
+		t.Helper()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		dir, err := s.free("p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Base(dir)
+	}
+	for _, n := range []int{1, 2, 2001} {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("p.%03d.trace", n)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := name(); n != "p.2002.trace" {
+		t.Error(n)
+	}
+	for _, n := range []int{2002, 2004} {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("p.%03d.trace", n)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := name(); n != "p.2003.trace" { // a look through the folder would give 2005
+		t.Error(n)
+	}
+	for i := range 3 * mostNames {
+		s.mu.Lock()
+		_, err := s.free(fmt.Sprint("p", i))
+		s.mu.Unlock()
+		if err != nil || len(s.next) > mostNames {
+			t.Fatal(len(s.next), err)
+		}
+	}
+}

@@ -143,8 +143,8 @@ func TestFileCutWhileClosed(t *testing.T) {
 	same(t, s.only(t), src)
 }
 
-// TestOlderConnection: a sender has given a connection up and comes again. What it said in the old one is read
-// late: the new one goes on.
+// TestOlderConnection: a sender has given a connection up and comes again. What it said in the old one is
+// read late: the new one goes on.
 func TestOlderConnection(t *testing.T) {
 	s := serveAt(t, "", Config{Dir: t.TempDir()})
 	id := trace.NewRunID()

@@ -167,7 +167,6 @@ func stream(w http.ResponseWriter, r *http.Request, here func(), next func() (an
 	rc := http.NewResponseController(w)
 	send := func(text string) bool {
 		here()
-		_ = rc.SetWriteDeadline(time.Now().Add(heartbeat)) // a client that does not read is disconnected
 		_, err := io.WriteString(w, text+"\n\n")
 		return err == nil && rc.Flush() == nil
 	}

@@ -8,6 +8,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -71,7 +72,7 @@ func (s *Server) Handler() http.Handler {
 		// It checks tokens itself, to refuse senders in the words of their protocol.
 		outer.Handle("/stream", s.cfg.Collector)
 	}
-	outer.Handle("/", s.guard(zip(mux)))
+	outer.Handle("/", paced(s.guard(zip(mux)), cmp.Or(s.cfg.Limits.Idle, collect.DefaultLimits().Idle)))
 	return outer
 }
 

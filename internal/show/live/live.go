@@ -198,14 +198,36 @@ func (r *Run) setProps(p *counters.Live) {
 	}
 }
 
+// How often wake looks: a collector can have thousands of runs that were killed, most of them for good.
+const (
+	wakeEvery = 5 * pollEvery
+	seldomest = 120 // times wakeEvery
+)
+
+// seldom says when to look, less and less often.
+type seldom struct{ wait, waited int }
+
+// due tells whether it is time to look. It is if somebody is known to be there.
+func (s *seldom) due(alive bool) bool {
+	if s.waited++; s.waited <= s.wait {
+		return alive
+	}
+	s.wait, s.waited = min(2*s.wait+1, seldomest), 0
+	return true
+}
+
 // wake waits until more arrives of a run that counted as killed: its sender was away for longer than anybody
 // waits. The run is live again then, and is followed from its beginning. It returns false if the run was
 // closed.
 func (r *Run) wake() bool {
 	st, _ := r.Status()
-	tick := time.NewTicker(5 * pollEvery)
+	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
-	for files.Size(r.dir) == st.Bytes {
+	for look := (seldom{}); ; {
+		alive, known := r.opt.Alive()
+		if look.due(alive && known) && files.Size(r.dir) != st.Bytes {
+			break
+		}
 		select {
 		case <-r.ctx.Done():
 			return false
@@ -470,8 +492,8 @@ func (r *Run) over(f *follow.Follower, heard time.Time) string {
 	return ""
 }
 
-// end makes the last snapshot, if somebody looks at the run; otherwise the first who asks has it made. It drops
-// the properties that followed the run, unless that is too long for one snapshot.
+// end makes the last snapshot, if somebody looks at the run; otherwise the first who asks has it made. It
+// drops the properties that followed the run, unless that is too long for one snapshot.
 func (r *Run) end(state string) {
 	r.mu.Lock()
 	long, making, watched := r.status.Events > r.limit(), r.making, time.Since(r.watched) < unwatched
@@ -493,9 +515,6 @@ func (r *Run) end(state string) {
 		case err != nil:
 		case s == nil:
 			r.arrived++ // the last snapshot has not seen the end
-			if !watched {
-				r.drop()
-			}
 		default:
 			s.arrived = r.arrived
 			r.replace(s)

@@ -69,8 +69,8 @@ func begun(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestManyLiveRuns: however many runs are followed at once, they share half of the memory of one, and one that
-// ends gives its share back. Of a run that ends while nobody looks, no snapshot is made.
+// TestManyLiveRuns: however many runs are followed at once, they share half of the memory of one, and one
+// that ends gives its share back. Of a run that ends while nobody looks, no snapshot is made.
 func TestManyLiveRuns(t *testing.T) {
 	runs := NewSet()
 	defer runs.Close()
@@ -105,5 +105,21 @@ func TestManyLiveRuns(t *testing.T) {
 	}
 	if n := list[0].share(); n != memory/8 {
 		t.Errorf("one run may take %d bytes", n)
+	}
+}
+
+// TestSeldom: a run that was killed is looked at less and less often, but again and again, and at once when
+// its sender is back.
+func TestSeldom(t *testing.T) {
+	const times = 100_000
+	var s seldom
+	n, last := 0, 0
+	for i := range times {
+		if s.due(false) {
+			n, last = n+1, i
+		}
+	}
+	if n > times/seldomest+20 || last < times-2*seldomest || !s.due(true) {
+		t.Errorf("%d of %d times, the last time at %d", n, times, last)
 	}
 }
