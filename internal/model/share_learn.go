@@ -83,3 +83,51 @@ func (m *Model) Numbers(g procs.Group) (numbers, first []uint32, err error) {
 	}
 	return numbers, first, nil
 }
+
+// JoinDFs joins what processes know of DFs, with models of BuildShare: each gives what it knows, if anything, of
+// those that others may know, too, and is told what all of them know. All members of g call it. One process
+// alone is told nothing.
+func JoinDFs[T any](m *Model, g procs.Group, know func(df DF) (T, bool), join func(x, y T) T,
+	told func(df DF, v T)) error {
+	type known struct {
+		ID    uint64
+		Value T
+	}
+	if g.Size() == 1 {
+		return nil
+	}
+	own, out := make([][]DF, g.Size()), make([][]known, g.Size()) // each DF is joined by one process
+	for df := DF(1); int(df) < m.DFs(); df++ {
+		id := m.DFID(df)
+		if id == 0 || !m.Shared(df) {
+			continue
+		}
+		if v, ok := know(df); ok {
+			k := id % uint64(g.Size())
+			own[k], out[k] = append(own[k], df), append(out[k], known{id, v})
+		}
+	}
+	in, err := procs.Swap(g, out)
+	if err != nil {
+		return err
+	}
+	all := map[uint64]T{}
+	for _, x := range slices.Concat(in...) {
+		if old, ok := all[x.ID]; ok {
+			x.Value = join(old, x.Value)
+		}
+		all[x.ID] = x.Value
+	}
+	for _, list := range in {
+		for i := range list {
+			list[i].Value = all[list[i].ID]
+		}
+	}
+	in, err = procs.Swap(g, in)
+	for k, list := range in {
+		for i, x := range list {
+			told(own[k][i], x.Value)
+		}
+	}
+	return err
+}

@@ -147,7 +147,8 @@ func (a *advisor) hideTransfers() {
 		return
 	}
 	isAlone := func(call int) bool { return alone[call] }
-	bulk, access, work := a.Pattern.Sum("bulk", isAlone), a.Pattern.Sum("access", isAlone), a.Pattern.Sum("program", nil)
+	bulk, access := a.Pattern.Sum("bulk", isAlone), a.Pattern.Sum("access", isAlone)
+	work := a.Pattern.Sum("program", nil)
 	total, gain := bulk.Total+access.Total, int64(0)
 	for t, ns := range work.ByThread {
 		gain += min(ns, bulk.ByThread[t]+access.ByThread[t])

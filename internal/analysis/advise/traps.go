@@ -155,41 +155,6 @@ func lastUses(m *model.Model, g procs.Group) ([]int64, error) {
 			last[g.DF] = max(last[g.DF], g.Sent)
 		}
 	}
-	if g.Size() == 1 {
-		return last, nil
-	}
-	// Of those that others may know, each process compares some.
-	type use struct {
-		ID   uint64
-		Time int64
-	}
-	dfs, out := make([][]model.DF, g.Size()), make([][]use, g.Size())
-	for df := model.DF(1); int(df) < m.DFs(); df++ {
-		if id := m.DFID(df); id != 0 && m.Shared(df) {
-			k := id % uint64(g.Size())
-			dfs[k], out[k] = append(dfs[k], df), append(out[k], use{id, last[df]})
-		}
-	}
-	in, err := procs.Swap(g, out)
-	if err != nil {
-		return nil, err
-	}
-	latest := map[uint64]int64{}
-	for _, u := range slices.Concat(in...) {
-		if old, ok := latest[u.ID]; !ok || u.Time > old {
-			latest[u.ID] = u.Time
-		}
-	}
-	for _, list := range in {
-		for i := range list {
-			list[i].Time = latest[list[i].ID]
-		}
-	}
-	in, err = procs.Swap(g, in)
-	for k, list := range in {
-		for i, u := range list {
-			last[dfs[k][i]] = u.Time
-		}
-	}
-	return last, err
+	return last, model.JoinDFs(m, g, func(df model.DF) (int64, bool) { return last[df], true },
+		func(x, y int64) int64 { return max(x, y) }, func(df model.DF, t int64) { last[df] = t })
 }

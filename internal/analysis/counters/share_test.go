@@ -2,6 +2,8 @@ package counters_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -11,6 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/trace"
 )
 
 func with(opt counters.Options) sharetest.Analysis[counters.Result] {
@@ -42,6 +45,36 @@ func TestShareRandom(t *testing.T) {
 			same(t, dir, counters.Options{Windows: rapid.IntRange(1, 40).Draw(t, "windows")})
 		})
 	})
+}
+
+// TestShareDestroyedTwice has a DF that both nodes destroy though it was made once: the first destruction, in
+// the order of nodes, is left out. Another one is destroyed where it was not made.
+func TestShareDestroyedTwice(t *testing.T) {
+	dir := t.TempDir()
+	if err := trace.Parse(strings.NewReader(`
+#node 0
+#df 1 x [0 1]
+#df 2 y [0 2]
+0 Global.onProgramStarted
+10 DF.onCreate 1 size=8
+12 DF.onCreate 2 size=8
+30 DF.onDestroy df=1 size=8 reason=deleted
+90 Global.onProgramFinished
+#node 1
+#df 1 x [0 1]
+#df 2 y [0 2]
+0 Global.onProgramStarted
+20 DF.onDestroy df=1 size=8 reason=deleted
+40 DF.onDestroy df=2 size=8 reason=deleted
+90 Global.onProgramFinished
+`), dir); err != nil {
+		t.Fatal(err)
+	}
+	r := sharetest.Same(t, dir, nil, with(counters.Options{Windows: 9}))
+	last, want := r.Find(counters.DFs, -1, "").Last, []int64{0, 2, 1, 1, 0, 0, 0, 0, 0}
+	if !slices.Equal(last, want) {
+		t.Errorf("DFs at the end of each window: %v, want %v", last, want)
+	}
 }
 
 func TestShareInterrupted(t *testing.T) {

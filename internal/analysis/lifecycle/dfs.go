@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -31,9 +30,8 @@ type dfFacts struct {
 	told      map[model.DF]*dossier
 }
 
-// dossier is what one process tells another of a DF that both know. Times are those of the model.
+// dossier is what processes know of a DF that several of them know. Times are those of the model.
 type dossier struct {
-	ID        uint64
 	Home      [2]uint64 // node and number of the first mention, which orders DFs
 	Use       int64
 	Ended     int64     // when it was first destroyed because the run ended; None for never
@@ -119,64 +117,34 @@ func (f *finder) lastUses() []int64 {
 	return use
 }
 
-// shareFacts tells the processes that answer for DFs what is known of them here.
+// shareFacts lets the processes that answer for DFs know what all know of them.
 func (f *finder) shareFacts(k *dfFacts) error {
-	if f.g.Size() == 1 {
-		return nil
-	}
 	m, rank := f.m, uint64(f.g.Rank())
-	out := make([][]dossier, f.g.Size())
-	for df := model.DF(1); int(df) < m.DFs(); df++ {
-		if !m.Shared(df) || !f.made(df) {
-			continue
-		}
-		d := dossier{ID: m.DFID(df), Home: m.DFHome(df), Use: k.use[df], Ended: model.None,
-			Destroyed: k.destroyed[df]}
-		if d.ID == 0 || !m.Own(int(d.Home[0])) {
-			continue
-		}
+	k.told = map[model.DF]*dossier{}
+	return model.JoinDFs(m, f.g, func(df model.DF) (*dossier, bool) {
+		d := &dossier{Home: m.DFHome(df), Use: k.use[df], Ended: model.None, Destroyed: k.destroyed[df]}
 		if i := k.end[df]; i != 0 {
 			d.End, d.Ended = [2]uint64{rank, uint64(i - 1)}, m.Copies[i-1].Time
 		}
 		if k.copies != nil {
 			d.Copies = k.copies[df]
 		}
-		_, end := m.Creations(df)
-		if to := m.Owner(int(m.MadeNode[end-1])); to != f.g.Rank() {
-			out[to] = append(out[to], d)
+		return d, f.made(df) && (f.madeHere(df) || m.Own(int(d.Home[0])))
+	}, func(d, o *dossier) *dossier {
+		d.join(o)
+		return d
+	}, func(df model.DF, d *dossier) {
+		if !f.madeHere(df) {
+			return
 		}
-	}
-	in, err := procs.Swap(f.g, out)
-	if err != nil {
-		return err
-	}
-	byID := map[uint64]*dossier{}
-	for _, list := range in {
-		for i := range list {
-			if d := byID[list[i].ID]; d != nil {
-				d.join(&list[i])
-			} else {
-				byID[list[i].ID] = &list[i]
-			}
+		k.told[df], k.use[df] = d, d.Use
+		if k.copies != nil {
+			k.copies[df] = d.Copies
 		}
-	}
-	k.told = map[model.DF]*dossier{}
-	for df := model.DF(1); int(df) < m.DFs() && len(byID) > 0; df++ {
-		if !m.Shared(df) || !f.madeHere(df) {
-			continue
+		if len(d.Destroyed) > 0 {
+			k.destroyed[df] = d.Destroyed
 		}
-		if d := byID[m.DFID(df)]; d != nil && m.DFID(df) != 0 {
-			k.told[df] = d
-			k.use[df] = max(k.use[df], d.Use)
-			if k.copies != nil {
-				k.copies[df] += d.Copies
-			}
-			if len(d.Destroyed) > 0 {
-				k.destroyed[df] = append(k.destroyed[df], d.Destroyed...)
-			}
-		}
-	}
-	return nil
+	})
 }
 
 func (d *dossier) join(o *dossier) {
@@ -193,27 +161,22 @@ func (d *dossier) join(o *dossier) {
 
 // home is where a DF was first mentioned: by which node, and the number there.
 func (k *dfFacts) home(df model.DF) [2]uint64 {
-	home := k.m.DFHome(df)
-	if d := k.told[df]; d != nil && slices.Compare(d.Home[:], home[:]) < 0 {
+	if d := k.told[df]; d != nil {
 		return d.Home
 	}
-	return home
+	return k.m.DFHome(df)
 }
 
 // ended tells when a DF was first destroyed because the run ended, and the order among such ends; None for
 // never.
 func (k *dfFacts) ended(df model.DF, rank int) (at order, t int64) {
-	t = model.None
+	if d := k.told[df]; d != nil {
+		return order{N: [5]uint64{0, d.End[0], d.End[1]}}, d.Ended
+	}
 	if i := k.end[df]; i != 0 {
-		at.N, t = [5]uint64{0, uint64(rank), uint64(i - 1)}, k.m.Copies[i-1].Time
+		return order{N: [5]uint64{0, uint64(rank), uint64(i - 1)}}, k.m.Copies[i-1].Time
 	}
-	if d := k.told[df]; d != nil && d.Ended != model.None {
-		other := order{N: [5]uint64{0, d.End[0], d.End[1]}}
-		if t == model.None || other.compare(&at) < 0 {
-			return other, d.Ended
-		}
-	}
-	return at, t
+	return at, model.None
 }
 
 // addMade counts a DF by the CF that made it last.
