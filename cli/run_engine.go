@@ -355,10 +355,10 @@ func runOutcome(io console.IO, err error) error {
 }
 
 // engineRules are the rules of the configuration that the engine can follow; checkRules warns of the others.
-func engineRules(plan *config.Plan) (rules []engine.Rule) {
-	for i := range plan.Events {
-		if r := engineRule(&plan.Events[i]); r.Point != "" && engine.CheckRule(r) == nil {
-			rules = append(rules, r)
+func engineRules(plan *config.Plan) (rules []config.EventState) {
+	for _, e := range plan.Events {
+		if e.On && e.Rule != nil && engine.CheckRule(e) == nil {
+			rules = append(rules, e)
 		}
 	}
 	return rules
@@ -366,22 +366,13 @@ func engineRules(plan *config.Plan) (rules []engine.Rule) {
 
 // checkRules adds warnings about rules that the engine cannot follow.
 func checkRules(plan *config.Plan) {
-	for i := range plan.Events {
-		e := &plan.Events[i]
-		if r := engineRule(e); r.Point != "" {
-			if err := engine.CheckRule(r); err != nil {
-				plan.Warnings = append(plan.Warnings,
-					config.Warning{Pos: e.Pos, Text: fmt.Sprintf("%v; the rule is skipped", err)})
-			}
+	for _, e := range plan.Events {
+		if !e.On || e.Rule == nil {
+			continue
+		}
+		if err := engine.CheckRule(e); err != nil {
+			plan.Warnings = append(plan.Warnings,
+				config.Warning{Pos: e.Pos, Text: fmt.Sprintf("%v; the rule is skipped", err)})
 		}
 	}
-}
-
-// engineRule is the rule of an event, without a point if it has none or is off.
-func engineRule(e *config.EventState) engine.Rule {
-	if !e.On || e.Rule == nil {
-		return engine.Rule{}
-	}
-	return engine.Rule{Namespace: e.Namespace, Name: e.Name, Before: e.Rule.Before, Point: e.Rule.Point,
-		Functions: e.Functions, Args: e.Args, Pos: e.Pos.String()}
 }

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Crash says what a signal means that has ended C or C++ code, and what is known of it: that the stack ran over,
-// or else, with access, which address could not be accessed.
+// Crash says what a signal means that has ended C or C++ code, and what is known of it: that the stack ran
+// over, or else, with access, which address could not be accessed.
 func Crash(sig syscall.Signal, overflow, access bool, address uint64) string {
 	text := cmp.Or(map[syscall.Signal]string{
 		syscall.SIGSEGV: "segmentation fault (SIGSEGV)",

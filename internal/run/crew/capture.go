@@ -59,8 +59,8 @@ func (c *capture) end() error {
 	return err
 }
 
-// tagged is a writer of text that is passed on in whole lines, each with a tag in front; without a tag also in
-// pieces of longestLine bytes without an end.
+// tagged is a writer of text that is passed on in whole lines, each with a tag in front; without a tag also
+// in pieces of longestLine bytes without an end.
 type tagged struct {
 	tag string
 	put func(lines []byte)

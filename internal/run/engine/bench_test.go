@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -60,14 +61,14 @@ func BenchmarkCF(b *testing.B) {
 func BenchmarkRules(b *testing.B) {
 	p := compile(b, `sub main(int n) { for i = 1 .. n none(); }`)
 	lib := open(b, p)
-	for name, rule := range map[string]*engine.Rule{
+	for name, rule := range map[string]*config.EventState{
 		"none":    nil,
-		"no args": {Point: "return EXIT"},
-		"listing": {Point: "return EXIT",
+		"no args": {Rule: behind("return EXIT")},
+		"listing": {Rule: behind("return EXIT"),
 			Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}},
-		"numbers":      {Point: "return EXIT", Args: []string{"cf", "node", "execution", "input_bytes"}},
-		"other":        {Point: "return EXIT", Args: []string{"__func__"}, Functions: []string{"other"}},
-		"foreign call": {Point: "foreign call", Args: []string{"__func__", "steady_clock::now()"}},
+		"numbers":      {Rule: behind("return EXIT"), Args: []string{"cf", "node", "execution", "input_bytes"}},
+		"other":        {Rule: behind("return EXIT"), Args: []string{"__func__"}, Functions: []string{"other"}},
+		"foreign call": {Rule: behind("foreign call"), Args: []string{"__func__", "steady_clock::now()"}},
 	} {
 		for _, traced := range []bool{true, false} {
 			b.Run(name+map[bool]string{true: "/traced", false: "/handled"}[traced], func(b *testing.B) {
@@ -75,8 +76,8 @@ func BenchmarkRules(b *testing.B) {
 					Session: prof.New()}
 				if rule != nil {
 					r := *rule
-					r.Namespace, r.Name, r.Before = "User", "onX", true
-					cfg.Rules = []engine.Rule{r}
+					r.Namespace, r.Name, r.Rule.Before = "User", "onX", true
+					cfg.Rules = []config.EventState{r}
 				}
 				n := 0
 				if traced {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -64,12 +65,17 @@ func (s *seen) by(name, arg string) string {
 var pointList = []string{"entry", "BlockRetStatus", "return EXIT", "return CONTINUE", "return MIGRATE",
 	"return WAIT", "return STEAL", "foreign call"}
 
+// ahead and behind are rules for the two sides of a point.
+func ahead(point string) *config.Rule  { return &config.Rule{Before: true, Point: point} }
+func behind(point string) *config.Rule { return &config.Rule{Point: point} }
+
 // everyPoint is a rule for each side of each point, with the names User.on<point><side>.
-func everyPoint(args ...string) []engine.Rule {
-	var l []engine.Rule
+func everyPoint(args ...string) []config.EventState {
+	var l []config.EventState
 	for _, p := range pointList {
 		for _, before := range []bool{true, false} {
-			l = append(l, engine.Rule{Namespace: "User", Name: eventName(p, before), Before: before, Point: p,
+			l = append(l, config.EventState{Namespace: "User", Name: eventName(p, before),
+				Rule: &config.Rule{Before: before, Point: p},
 				Args: args})
 		}
 	}
@@ -84,7 +90,7 @@ func eventName(p string, before bool) string {
 	return "after" + w[len(w)-1]
 }
 
-func checked(t testing.TB, rules []engine.Rule) []engine.Rule {
+func checked(t testing.TB, rules []config.EventState) []config.EventState {
 	t.Helper()
 	for _, r := range rules {
 		if err := engine.CheckRule(r); err != nil {
@@ -95,7 +101,7 @@ func checked(t testing.TB, rules []engine.Rule) []engine.Rule {
 }
 
 // watched runs a program with rules and looks at their events and the standard ones.
-func watched(t testing.TB, src string, s shape, rules []engine.Rule) (*outcome, *seen) {
+func watched(t testing.TB, src string, s shape, rules []config.EventState) (*outcome, *seen) {
 	t.Helper()
 	w := &seen{}
 	set := s.set
@@ -286,11 +292,12 @@ func TestRuleFunctions(t *testing.T) {
 		{[]string{"[fp]*", "pu"}, ""},
 	} {
 		var warned []string
+		r := config.EventState{Namespace: "A", Name: "onX", Rule: ahead("return EXIT"),
+			Args: []string{"__func__"}, Functions: c.patterns}
+		r.Pos = config.Pos{File: "e.json", Line: 3, Col: 4}
 		o, w := watched(t, known, shape{nodes: 1, workers: 2, set: func(c *engine.Config) {
 			c.Warn = func(s string) { warned = append(warned, s) }
-		}},
-			[]engine.Rule{{Namespace: "A", Name: "onX", Before: true, Point: "return EXIT", Args: []string{"__func__"},
-				Functions: c.patterns, Pos: "e.json:3:4"}})
+		}}, []config.EventState{r})
 		if got := w.by("A.onX", "func"); o.err != nil || got != c.want {
 			t.Errorf("%v: %s, wanted %s; %v", c.patterns, got, c.want, o.err)
 		}
@@ -303,40 +310,43 @@ func TestRuleFunctions(t *testing.T) {
 
 func TestCheckRule(t *testing.T) {
 	for _, c := range []struct {
-		rule engine.Rule
+		rule config.EventState
 		want string // "" for a good one
 	}{
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Before: true, Point: "return EXIT",
+		{config.EventState{Namespace: "GlobalEvents", Name: "onExited", Rule: ahead("return EXIT"),
 			Args: []string{"__func__", "std::chrono::high_resolution_clock::now()"}}, ""},
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Point: "entry"}, ""},
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onNew", Point: "entry", Args: []string{`"a \"b\""`, "-1",
-			"0x10", ".5", "1e3", " steady_clock :: now ( ) ", "chrono::system_clock::now()", "index7",
-			"std::chrono::steady_clock::now().time_since_epoch().count()"}}, ""},
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onForeignEnded", Point: "foreign call",
+		{config.EventState{Namespace: "GlobalEvents", Name: "onExited", Rule: behind("entry")}, ""},
+		{config.EventState{Namespace: "GlobalEvents", Name: "onNew", Rule: behind("entry"),
+			Args: []string{`"a \"b\""`, "-1",
+				"0x10", ".5", "1e3", " steady_clock :: now ( ) ", "chrono::system_clock::now()", "index7",
+				"std::chrono::steady_clock::now().time_since_epoch().count()"}}, ""},
+		{config.EventState{Namespace: "GlobalEvents", Name: "onForeignEnded", Rule: behind("foreign call"),
 			Args: []string{"__func__", "block"}},
 			"event GlobalEvents.onForeignEnded is a standard one with the fields (function Site) and a time: it " +
 				"cannot carry block; give the event another name"},
-		{engine.Rule{Namespace: "GlobalEvents", Name: "onExited", Point: "return EXIT", Args: []string{"cf"}},
+		{config.EventState{Namespace: "GlobalEvents", Name: "onExited", Rule: behind("return EXIT"),
+			Args: []string{"cf"}},
 			"event GlobalEvents.onExited is a standard one with the fields (function Site, block Uint) and a time: " +
 				"it cannot carry cf; give the event another name"},
-		{engine.Rule{Namespace: "CFEvents", Name: "onCreated", Point: "entry"},
+		{config.EventState{Namespace: "CFEvents", Name: "onCreated", Rule: behind("entry")},
 			"event CFEvents.onCreated is emitted by the run-time system itself; its place is fixed"},
-		{engine.Rule{Namespace: "DFEvents", Name: "onCreateSize", Point: "entry"},
+		{config.EventState{Namespace: "DFEvents", Name: "onCreateSize", Rule: behind("entry")},
 			"event DFEvents.onCreateSize is emitted by the run-time system itself; its place is fixed"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "return 0"},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("return 0")},
 			`event A.b: there is no point "return 0" in LuNA programs: there are entry, BlockRetStatus, return EXIT, return CONTINUE, return MIGRATE, return WAIT, return STEAL, foreign call`},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Functions: []string{"x", ""}},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("entry"), Functions: []string{"x", ""}},
 			"event A.b: an empty pattern matches no code fragment; leave functions out for all"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"self.id()"}},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("entry"), Args: []string{"self.id()"}},
 			"event A.b: there is no argument self.id() in LuNA programs: there are __func__, std::chrono::"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{`"x`}},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("entry"), Args: []string{`"x`}},
 			`event A.b: argument "x is no string as in C`},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"12ab"}},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("entry"), Args: []string{"12ab"}},
 			"event A.b: argument 12ab is no number"},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: []string{"99999999999999999999"}},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("entry"), Args: []string{"99999999999999999999"}},
 			"event A.b: argument 99999999999999999999 does not fit 64 bits"},
-		{engine.Rule{Namespace: "A b", Name: "b", Point: "entry"}, `event "A b"."b": names are letters`},
-		{engine.Rule{Namespace: "A", Name: "b", Point: "entry", Args: slices.Repeat([]string{"node"}, 17)},
+		{config.EventState{Namespace: "A b", Name: "b", Rule: behind("entry")}, `event "A b"."b": names are letters`},
+		{config.EventState{Namespace: "A", Name: "b", Rule: behind("entry"),
+			Args: slices.Repeat([]string{"node"}, 17)},
 			"event A.b has 17 fields, at most 16 are possible"},
 	} {
 		err := engine.CheckRule(c.rule)
@@ -345,9 +355,9 @@ func TestCheckRule(t *testing.T) {
 		}
 		if err != nil {
 			p := compile(t, known)
-			c.rule.Pos = "e.json:1:2"
+			c.rule.Pos = config.Pos{File: "e.json", Line: 1, Col: 2}
 			if _, runErr := engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1,
-				Workers: 1, Session: prof.New(), Rules: []engine.Rule{c.rule}}); runErr == nil ||
+				Workers: 1, Session: prof.New(), Rules: []config.EventState{c.rule}}); runErr == nil ||
 				runErr.Error() != "e.json:1:2: "+err.Error() {
 				t.Errorf("Run: %v", runErr)
 			}
@@ -357,13 +367,14 @@ func TestCheckRule(t *testing.T) {
 
 // TestStandardRules moves and limits the standard events of blocks.
 func TestStandardRules(t *testing.T) {
-	std := func(name string, before bool, point string, functions ...string) []engine.Rule {
-		return []engine.Rule{{Namespace: "GlobalEvents", Name: name, Before: before, Point: point,
+	std := func(name string, before bool, point string, functions ...string) []config.EventState {
+		return []config.EventState{{Namespace: "GlobalEvents", Name: name,
+			Rule: &config.Rule{Before: before, Point: point},
 			Args: []string{"__func__", "steady_clock::now()"}, Functions: functions}}
 	}
 	const all = "f 6, for i 1, if 1, main 1, none 3, put 3, while k 1"
 	for _, c := range []struct {
-		rules        []engine.Rule
+		rules        []config.EventState
 		event        string
 		function     string
 		block        string
@@ -434,10 +445,11 @@ func TestRuleFails(t *testing.T) {
 	if err := u.Connect("h", 0, func(float64) {}); err != nil {
 		t.Fatal(err)
 	}
+	r := config.EventState{Namespace: "A", Name: "onX", Rule: behind("entry"),
+		Args: []string{"__func__"}}
+	r.Pos = config.Pos{File: "e.json", Line: 7, Col: 1}
 	_, err = engine.Run(t.Context(), engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1,
-		Session: ses,
-		Rules: []engine.Rule{{Namespace: "A", Name: "onX", Point: "entry", Args: []string{"__func__"},
-			Pos: "e.json:7:1"}}})
+		Session: ses, Rules: []config.EventState{r}})
 	if err == nil || err.Error() != "e.json:7:1: event A.onX takes (arg0 Float); definition has (func Name)" {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -33,12 +34,12 @@ func TestRuleArgs(t *testing.T) {
 	sizes := []string{"__func__", "inputs", "input_bytes", "outputs", "output_bytes", `"a \"b\""`, "-7", "2.5",
 		`"c"`, "0x10"}
 	for _, s := range []shape{one, {nodes: 1, workers: 4}} {
-		o, w := watched(t, src, s, []engine.Rule{
-			{Namespace: "A", Name: "onExit", Before: true, Point: "return EXIT", Args: args},
-			{Namespace: "A", Name: "onGone", Point: "return EXIT", Args: args},
-			{Namespace: "A", Name: "onSizes", Point: "return EXIT", Args: sizes},
-			{Namespace: "A", Name: "onCall", Before: true, Point: "foreign call", Args: sizes},
-			{Namespace: "A", Name: "onCalled", Point: "foreign call", Args: sizes},
+		o, w := watched(t, src, s, []config.EventState{
+			{Namespace: "A", Name: "onExit", Rule: ahead("return EXIT"), Args: args},
+			{Namespace: "A", Name: "onGone", Rule: behind("return EXIT"), Args: args},
+			{Namespace: "A", Name: "onSizes", Rule: behind("return EXIT"), Args: sizes},
+			{Namespace: "A", Name: "onCall", Rule: ahead("foreign call"), Args: sizes},
+			{Namespace: "A", Name: "onCalled", Rule: behind("foreign call"), Args: sizes},
 		})
 		if o.err != nil {
 			t.Fatal(o.err)
@@ -106,10 +107,11 @@ func TestRuleClocks(t *testing.T) {
 	ses := prof.New()
 	w := &seen{}
 	w.watch(t, ses, "A.*", "GlobalEvents.onForeignStarted", "GlobalEvents.onProgramStarted")
-	var rules []engine.Rule
+	var rules []config.EventState
 	for _, at := range []string{"foreign call", "return EXIT"} {
 		for _, before := range []bool{true, false} {
-			rules = append(rules, engine.Rule{Namespace: "A", Name: eventName(at, before), Before: before, Point: at,
+			rules = append(rules, config.EventState{Namespace: "A", Name: eventName(at, before),
+				Rule: &config.Rule{Before: before, Point: at},
 				Args: []string{"system_clock::now()", "high_resolution_clock::now()", "std::chrono::steady_clock::now()",
 					"now", "tid", "queue"}})
 		}
@@ -174,7 +176,7 @@ func TestRuleClocks(t *testing.T) {
 
 // TestRuleRecorded checks that events of rules are in the trace like all others, in a standard namespace too.
 func TestRuleRecorded(t *testing.T) {
-	rules := []engine.Rule{{Namespace: "GlobalEvents", Name: "onReturned", Point: "foreign call",
+	rules := []config.EventState{{Namespace: "GlobalEvents", Name: "onReturned", Rule: behind("foreign call"),
 		Args: []string{"__func__", "output_bytes", "label"}}}
 	o := run(t, known, shape{nodes: 2, workers: 2, set: func(c *engine.Config) { c.Rules = checked(t, rules) }})
 	if o.err != nil {

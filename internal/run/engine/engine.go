@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/run/transport"
@@ -68,11 +69,11 @@ type Config struct {
 	ThreadClock    ThreadClock
 	// by code fragment: every CF of it is held that long before it may start
 	Hold        map[string]time.Duration
-	Records     Recorder     // LuNA's debug records; nil: none
-	Rules       []Rule       // events emitted by rule; CheckRule accepts them
-	DescribeDFs bool         // the session's describer knows DFs: for modules
-	Warn        func(string) // receives warnings, one line each
-	Part        *Part        // nil: all nodes are in this process
+	Records     Recorder            // LuNA's debug records; nil: none
+	Rules       []config.EventState // events emitted by rule: nothing else of them counts; CheckRule accepts them
+	DescribeDFs bool                // the session's describer knows DFs: for modules
+	Warn        func(string)        // receives warnings, one line each
+	Part        *Part               // nil: all nodes are in this process
 }
 
 // Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/prof"
 )
 
@@ -35,16 +36,9 @@ func ArgumentRows() (rows []string) {
 // BuiltInRows are the beginnings of the rows on standard events.
 func BuiltInRows() (rows []string) {
 	for k, b := range builtIn {
-		rows = append(rows, fmt.Sprintf("| `%v` | `%s` |", k, (&Rule{Before: b.before, Point: b.point}).text()))
+		rows = append(rows, fmt.Sprintf("| `%v` | `%s` |", k, config.Rule{Before: b.before, Point: b.point}))
 	}
 	return rows
-}
-
-func (r *Rule) text() string {
-	if r.Before {
-		return "before " + r.Point
-	}
-	return "after " + r.Point
 }
 
 // HurryRests lets processes that are passive say so at once, however often, and returns what puts that right.

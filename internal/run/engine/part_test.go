@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna/records"
@@ -138,7 +139,7 @@ func TestApartStrangers(t *testing.T) {
 			"each": func(c *engine.Config) { c.Workers = 0 },
 		"event A.b: there is no point \"x\" in LuNA programs: there are ": func(
 			c *engine.Config) {
-			c.Rules = []engine.Rule{{Namespace: "A", Name: "b", Point: "x"}}
+			c.Rules = []config.EventState{{Namespace: "A", Name: "b", Rule: behind("x")}}
 		},
 	} {
 		live := cpp.Live()

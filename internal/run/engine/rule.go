@@ -34,33 +34,6 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Rule is an event that the engine emits at a point in the life of CFs.
-type Rule struct {
-	Namespace, Name string
-	// Before tells the side: before what happens at the point, or right after it.
-	Before bool
-	// Point is "return EXIT", "return CONTINUE", "return MIGRATE", "return WAIT" or "return STEAL" (a block ends
-	// so), "BlockRetStatus" (a block begins), "entry" (a CF's first block on a node begins) or "foreign call"
-	// (user code is called).
-	Point string
-	// Functions are patterns of names of code fragments; "*" is any text, "?" any character. None: all.
-	Functions []string
-	// Args are what the event carries, see docs/rules.md. A standard event carries what it always does.
-	Args []string
-	// Pos is where the rule was given, for messages; may be empty.
-	Pos string
-}
-
-func (r *Rule) String() string { return r.Namespace + "." + r.Name }
-
-// where begins messages about the rule.
-func (r *Rule) where() string {
-	if r.Pos == "" {
-		return ""
-	}
-	return r.Pos + ": "
-}
-
 // point is a place in the engine where rules are looked at. The first ones are points of users, the others
 // variants of them that standard events do not know or that only they know.
 type point uint8
@@ -96,10 +69,10 @@ var pointNames = []struct {
 	{"foreign call", []point{atCall}},
 }
 
-// places are where the engine looks at the rule; nil: there is no such point.
-func (r *Rule) places() []point {
+// places are where the engine looks at rules for a point; nil: there is no such point.
+func places(name string) []point {
 	for _, p := range pointNames {
-		if p.name == r.Point {
+		if p.name == name {
 			return p.at
 		}
 	}
@@ -136,21 +109,21 @@ type emission struct {
 	args []arg
 }
 
-// CheckRule reports what is wrong with a rule, in one line without its position.
-func CheckRule(r Rule) error {
-	if r.places() == nil {
+// CheckRule reports what is wrong with the rule of an event, in one line without its position.
+func CheckRule(r config.EventState) error {
+	if places(r.Rule.Point) == nil {
 		var names []string
 		for _, p := range pointNames {
 			names = append(names, p.name)
 		}
-		return fmt.Errorf("event %s: there is no point %q in LuNA programs: there are %s", &r, r.Point,
+		return fmt.Errorf("event %s: there is no point %q in LuNA programs: there are %s", &r, r.Rule.Point,
 			strings.Join(names, ", "))
 	}
 	if slices.Contains(r.Functions, "") {
 		return fmt.Errorf("event %s: an empty pattern matches no code fragment; leave functions out for all", &r)
 	}
 	if k, ok := trace.KindByName(r.Namespace, r.Name); ok {
-		return r.checkStandard(k)
+		return checkStandard(&r, k)
 	}
 	fields, _, err := readArgs(r.Args)
 	if err != nil {
@@ -161,7 +134,7 @@ func CheckRule(r Rule) error {
 }
 
 // checkStandard checks a rule for a standard event: its signature stays.
-func (r *Rule) checkStandard(k trace.Kind) error {
+func checkStandard(r *config.EventState, k trace.Kind) error {
 	if _, ok := builtIn[k]; !ok {
 		return fmt.Errorf("event %s is emitted by the run-time system itself; its place is fixed", r)
 	}
@@ -179,8 +152,8 @@ func (r *Rule) checkStandard(k trace.Kind) error {
 	return nil
 }
 
-// matches reports whether the rule holds for a code fragment.
-func (r *Rule) matches(code string) bool {
+// matches reports whether the rule of an event holds for a code fragment.
+func matches(r *config.EventState, code string) bool {
 	return len(r.Functions) == 0 || slices.ContainsFunc(r.Functions,
 		func(pattern string) bool { return config.Match(pattern, code) })
 }
@@ -201,19 +174,27 @@ func (e *engine) setRules() error {
 	}
 	for i := range e.cfg.Rules {
 		if err := e.addRule(&e.cfg.Rules[i]); err != nil {
-			return fmt.Errorf("%s%w", e.cfg.Rules[i].where(), err)
+			return fmt.Errorf("%s%w", where(&e.cfg.Rules[i]), err)
 		}
 	}
 	return nil
 }
 
-func (e *engine) addRule(r *Rule) error {
+// where begins messages about the rule of an event.
+func where(r *config.EventState) string {
+	if r.Pos == (config.Pos{}) {
+		return ""
+	}
+	return r.Pos.String() + ": "
+}
+
+func (e *engine) addRule(r *config.EventState) error {
 	if err := CheckRule(*r); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(e.prog.Codes, func(c luna.Code) bool { return r.matches(c.Name) }) &&
+	if !slices.ContainsFunc(e.prog.Codes, func(c luna.Code) bool { return matches(r, c.Name) }) &&
 		e.cfg.Warn != nil {
-		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", r.where(), r,
+		e.cfg.Warn(fmt.Sprintf("%sevent %s: the program has no code fragment called %s", where(r), r,
 			strings.Join(r.Functions, " or ")))
 	}
 	fields, args, err := readArgs(r.Args)
@@ -221,10 +202,10 @@ func (e *engine) addRule(r *Rule) error {
 		return err
 	}
 	var proto emission
-	at := r.places()
+	at := places(r.Rule.Point)
 	if k, ok := trace.KindByName(r.Namespace, r.Name); ok {
 		b := builtIn[k]
-		same := b.before == r.Before && b.point == r.Point
+		same := config.Rule{Before: b.before, Point: b.point} == *r.Rule
 		if same && len(r.Functions) == 0 {
 			return nil
 		}
@@ -247,16 +228,16 @@ func (e *engine) addRule(r *Rule) error {
 	}
 	for _, p := range at {
 		side := &e.rules[p].after
-		if r.Before {
+		if r.Rule.Before {
 			side = &e.rules[p].before
 		}
 		if *side == nil {
 			*side = make([][]*emission, len(e.prog.Stmts))
 		}
 		for i, st := range e.prog.Stmts {
-			if r.matches(e.prog.Codes[st.Code].Name) {
+			if matches(r, e.prog.Codes[st.Code].Name) {
 				em := proto
-				em.args = e.resolve(args, st, p == atCall && !r.Before || p == atExit)
+				em.args = e.resolve(args, st, p == atCall && !r.Rule.Before || p == atExit)
 				(*side)[i] = append((*side)[i], &em)
 			}
 		}

@@ -32,8 +32,8 @@ func TestRulesPage(t *testing.T) {
 			t.Fatalf("%s\n%v %v", b[1], err, warnings)
 		}
 		for _, e := range ev.List {
-			r := engine.Rule{Namespace: e.Namespace, Name: e.Name, Before: e.Rule.Before, Point: e.Rule.Point,
-				Functions: e.Functions, Args: e.Args}
+			r := config.EventState{Namespace: e.Namespace, Name: e.Name, Rule: e.Rule, Functions: e.Functions,
+				Args: e.Args}
 			if err := engine.CheckRule(r); err != nil {
 				t.Error(err)
 			}

@@ -67,8 +67,8 @@ func (p *Program) newPatterns(known Frames) *patterns {
 }
 
 // Makes gives the keys, see Stuck, of the DFs that a CF of a statement could make, itself or through CFs that
-// it would create, as far as they are known before it runs: those in frames that it has yet to make are new and
-// can be nobody's awaited DF.
+// it would create, as far as they are known before it runs: those in frames that it has yet to make are new
+// and can be nobody's awaited DF.
 func (p *Program) Makes(st *Stmt, known Frames) []string {
 	x := p.newPatterns(known)
 	x.inner[st.Body] = st.Kind == WhileLoop // of which any iteration from this one on is left
