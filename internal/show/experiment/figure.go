@@ -94,7 +94,8 @@ func (e *Experiment) figure() string {
 		`<svg xmlns="http://www.w3.org/2000/svg" class="page" width="%d" height="%d" viewBox="0 0 %d %d">`,
 		figureWidth, height, figureWidth, height)
 	fmt.Fprintf(&b, `<style>%s</style><rect class="back" width="100%%" height="100%%"/>`, figureStyle)
-	fmt.Fprintf(&b, `<text class="title" x="60" y="22">%s</text>`, html.EscapeString(strings.ToUpper(e.Title[:1])+e.Title[1:]))
+	fmt.Fprintf(&b, `<text class="title" x="60" y="22">%s</text>`,
+		html.EscapeString(strings.ToUpper(e.Title[:1])+e.Title[1:]))
 	x := 60
 	for _, l := range layers {
 		fmt.Fprintf(&b,
