@@ -26,6 +26,9 @@
 // by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of the
 // whole run knew. Later parts are divided without events far before them, so a CF that waited for data made
 // long ago may be divided differently.
+//
+// A collector shows thousands of runs. Those that are followed at once share memory (share). One that ends
+// while nobody looks has no snapshot, and one that was killed is looked at less and less often (seldom).
 package live
 
 import (
@@ -455,6 +458,9 @@ func (r *Run) followOnce() string {
 					s.WallNS = last - first
 				}
 			})
+		}
+		if n == 0 {
+			batch = trace.Batch{} // many runs are silent most of the time
 		}
 		if n == 0 && !news {
 			if state := r.over(f, heard); state != "" {
