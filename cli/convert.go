@@ -105,7 +105,7 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	}
 	line := console.StartProgress(std)
 	var read readShare
-	ctx, watched := o.memory.watch(ctx, std, path, read.part)
+	ctx, watched := o.memory.watch(ctx, std, path, read.part, nil)
 	defer watched()
 	m, problems, err := readWhole(ctx, path, line, &o.memory, &read)
 	if err == nil {
@@ -133,6 +133,9 @@ type readShare struct{ percent atomic.Int64 }
 
 func (s *readShare) part() float64 { return float64(s.percent.Load()) / 100 }
 
+// whole stands for a trace of which it is not known how much has been read.
+func whole() float64 { return 1 }
+
 // progress notes what model.Options.Progress tells, and shows it.
 func (s *readShare) progress(line *console.Progress, path string) func(done, total int64) {
 	return func(done, total int64) {
@@ -143,14 +146,14 @@ func (s *readShare) progress(line *console.Progress, path string) func(done, tot
 }
 
 // readWhole reads a trace into a model; problems says what is missing. Its errors are for the user.
-func readWhole(ctx context.Context, path string, line *console.Progress, memory *memoryBudget,
+func readWhole(ctx context.Context, path string, line *console.Progress, budget *memoryBudget,
 	read *readShare) (m *model.Model, problems []string, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, nil, badInput(err)
 	}
 	defer r.Close()
-	if err := memory.fits(r); err != nil {
+	if err := budget.fits(r); err != nil {
 		return nil, nil, err
 	}
 	line.Set("reading %s", path)

@@ -102,7 +102,7 @@ func compared(ctx context.Context, o *diffOptions, path string, line *console.Pr
 	problems []string, err error) {
 	run.Name = filepath.Clean(path)
 	var read readShare
-	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part)
+	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part, nil)
 	defer watched()
 	m, problems, err := readWhole(ctx, path, line, &o.memory, &read)
 	if err != nil {

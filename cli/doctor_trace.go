@@ -13,7 +13,7 @@ import (
 
 // examineTrace tells whether a trace is whole and does not contradict itself.
 func examineTrace(ctx context.Context, io console.IO, path string, asJSON bool, memory *memoryBudget) error {
-	ctx, watched := memory.watch(ctx, io, path, func() float64 { return 1 })
+	ctx, watched := memory.watch(ctx, io, path, whole, nil)
 	defer watched()
 	r, err := trace.Open(path)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -112,8 +113,8 @@ func parseTwin(io console.IO, o *dumpOptions) error {
 	return badInput(err)
 }
 
-func dumpTrace(ctx context.Context, io console.IO, o *dumpOptions, path string) error {
-	_, watched := o.memory.watch(ctx, io, path, func() float64 { return 1 })
+func dumpTrace(ctx context.Context, std console.IO, o *dumpOptions, path string) error {
+	ctx, watched := o.memory.watch(ctx, std, path, whole, nil)
 	defer watched()
 	r, err := trace.Open(path)
 	if err != nil {
@@ -124,7 +125,7 @@ func dumpTrace(ctx context.Context, io console.IO, o *dumpOptions, path string) 
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(io.Out, 1<<16)
+	w := bufio.NewWriterSize(lasting{ctx, std.Out}, 1<<16)
 	switch {
 	case o.stats && o.json:
 		err = writeJSON(w, readStatistics(r))
@@ -137,8 +138,25 @@ func dumpTrace(ctx context.Context, io console.IO, o *dumpOptions, path string) 
 	default:
 		err = trace.Dump(w, r, opt)
 	}
-	if err := errors.Join(err, w.Flush()); err != nil {
+	err = errors.Join(err, w.Flush())
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return interrupted(ctx)
+	case err != nil:
 		return badInput(err)
 	}
-	return tellMissing(io, missing(r))
+	return tellMissing(std, missing(r))
+}
+
+// lasting is a writer that fails when its context has ended.
+type lasting struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (w lasting) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(b)
 }

@@ -18,6 +18,7 @@ type experimentOptions struct {
 	quick   bool
 	page    string
 	json    bool
+	memory  memoryBudget
 }
 
 func experimentCommand(io console.IO) *cobra.Command {
@@ -50,6 +51,9 @@ Exit codes:
 			if o.repeats < 0 || o.cores < 0 {
 				return console.Misuse("experiment: --repeats and --cores cannot be negative")
 			}
+			if err := o.memory.check("experiment", 1); err != nil {
+				return err
+			}
 			if !canRun {
 				return console.Exit(console.BadUsage, errors.New("this whyslow cannot run programs: it was"+
 					" built with CGO_ENABLED=0"))
@@ -62,15 +66,18 @@ Exit codes:
 				return badInput(err)
 			}
 			line := console.StartProgress(io)
-			r, err := experiment.Execute(cmd.Context(), args,
+			ctx, watched := o.memory.watch(cmd.Context(), io, "a run of an experiment", whole,
+				func(error) {}) // runs are to end well
+			defer watched()
+			r, err := experiment.Execute(ctx, args,
 				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, NoMPI: whyNoMPI(),
 					Progress: func(done, all int, what string) {
 						line.Set("%d of %d runs done: %s", done, all, what)
 					}})
 			line.End()
 			switch {
-			case cmd.Context().Err() != nil:
-				return console.Exit(console.Interrupted, errors.New("interrupted"))
+			case ctx.Err() != nil:
+				return interrupted(ctx)
 			case err != nil:
 				return console.Exit(console.BadUsage, err)
 			}
@@ -98,6 +105,7 @@ Exit codes:
 	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures"+
 		" go beside it")
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
+	o.memory.addTo(f)
 	return cmd
 }
 

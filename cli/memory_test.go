@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -63,7 +64,7 @@ func TestMemory(t *testing.T) {
 	if err != nil || code != console.BadUsage || !strings.Contains(stderr, "such as 4Gi") {
 		t.Errorf("exit code %d, %v\n%s", code, err, stderr)
 	}
-	if runtime.GOOS == "linux" && machineMemory() < 1<<20 {
-		t.Errorf("this machine has %d bytes", machineMemory())
+	if runtime.GOOS == "linux" && memory.Default(1) < 1<<20 {
+		t.Errorf("this machine has %d bytes", memory.Default(1))
 	}
 }

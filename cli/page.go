@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -24,7 +23,6 @@ import (
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
-	"github.com/whyslow/whyslow/internal/words"
 )
 
 // pageOptions say where the page is served and to whom.
@@ -35,11 +33,10 @@ type pageOptions struct {
 	insecure  bool
 	cert, key string
 	noBrowser bool
-	memory    string
+	memory    memoryBudget
 	chosen    bool // the address was given by the user
 
-	memoryBytes int64
-	tls         *tls.Config
+	tls *tls.Config
 }
 
 func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
@@ -49,8 +46,6 @@ func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
 	f.BoolVar(&o.insecure, "insecure", false, "without a token let in everybody who can reach the address")
 	f.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate: serve https")
 	f.StringVar(&o.key, "tls-key", "", "`file` with its key")
-	f.StringVar(&o.memory, "memory", "4Gi", "about how many `bytes` of memory a run may take; a longer"+
-		" run is shown in detail one part at a time")
 }
 
 func (o *pageOptions) addBrowser(f *pflag.FlagSet) {
@@ -66,11 +61,12 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	if o.secret = o.token; o.secret == "" && !o.insecure {
 		o.secret = rand.Text()
 	}
-	n, err := words.ParseBytes(o.memory)
-	if err != nil || n < 64<<20 {
-		return console.Misuse("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory)
+	if err := o.memory.check(verb, 1); err != nil {
+		return err
 	}
-	o.memoryBytes = int64(n)
+	if o.memory.text != "" && o.memory.Budget < 64<<20 {
+		return console.Misuse("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory.text)
+	}
 	switch {
 	case (o.cert == "") != (o.key == ""):
 		return console.Misuse("%s: give both --tls-cert and --tls-key", verb)
@@ -85,8 +81,13 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 	return nil
 }
 
-// limitMemory bounds the garbage of this process, which does nothing but show runs.
-func (o *pageOptions) limitMemory() { debug.SetMemoryLimit(o.memoryBytes) }
+// ofRun is how many bytes of memory a run may take: a longer one is shown in detail one part at a time.
+func (o *pageOptions) ofRun() int64 {
+	if o.memory.text != "" {
+		return int64(o.memory.Budget)
+	}
+	return min(int64(o.memory.Budget), live.DefaultMemory) // 0: not known, and live takes its default
+}
 
 // page is the page while it is being served.
 type page struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/crew"
@@ -63,6 +64,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.BoolVar(&o.full, "full", false, "show all tables")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
+	o.memory.addTo(f)
 	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"},
 		"lang": {"en", "ru"}} {
 		completeWords(cmd, flag, values)
@@ -85,6 +87,9 @@ func (o *reportOptions) check(verb string) error {
 		return console.Misuse("%s: --window=%s: a length cannot be negative", verb, o.window)
 	case o.windows > 0 && o.window > 0:
 		return console.Misuse("%s: give either --windows or --window", verb)
+	}
+	if err := o.memory.check(verb, 1); err != nil {
+		return err
 	}
 	toOutput := 0
 	for _, f := range o.faces() {
@@ -167,7 +172,6 @@ reads the files of some of the nodes. The report is the same.
 		ValidArgsFunction: completeTrace,
 	}
 	o.addTo(cmd)
-	o.memory.addTo(cmd.Flags())
 	fail.addTo(cmd.Flags())
 	return cmd
 }
@@ -186,7 +190,7 @@ func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOpt
 		line.End()
 		std.Say("interrupted")
 	})
-	all, problems, err := analyse(ctx, c, o, path, line)
+	all, problems, err := analyse(ctx, c, o, path, line, nil)
 	done()
 	line.End()
 	switch {
@@ -220,9 +224,9 @@ func (o *reportOptions) terminal(color bool, columns int) report.Options {
 }
 
 // analyse reads a trace and does all analyses; problems says what is missing or damaged. All ranks do it
-// together, and rank 0 has the results.
+// together, and rank 0 has the results. end is that of memoryBudget.watch.
 func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
-	line *console.Progress) (all *report.Everything, problems []string, err error) {
+	line *console.Progress, end func(error)) (all *report.Everything, problems []string, err error) {
 	g := c.Group()
 	if c.Many() {
 		shareHost(c)
@@ -230,7 +234,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 	var r *trace.Reader
 	var m *model.Model
 	var read readShare
-	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part)
+	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part, end)
 	defer watched()
 	defer func() {
 		if r != nil {
@@ -308,14 +312,24 @@ func afterRun(ctx context.Context) context.Context {
 	return ctx
 }
 
-// reportRun reports on the run that has just ended, to standard error, and to where the options say.
-func reportRun(ctx context.Context, std console.IO, o *reportOptions, quiet bool, path string) error {
+// reportRun reports on the run that has just ended, to standard error, and to where the options say. outcome
+// is how the run ended.
+func reportRun(ctx context.Context, std console.IO, o *reportOptions, quiet bool, path string,
+	outcome error) error {
 	if quiet && len(o.faces()) == 0 {
 		return nil
 	}
 	line := console.StartProgress(std)
-	all, _, err := analyse(ctx, crew.Alone(), o, path, line)
+	all, _, err := analyse(ctx, crew.Alone(), o, path, line, func(err error) {
+		// The process ends here, as the run would have.
+		result := cmp.Or(std.Tell(outcome), std.Tell(err))
+		fmt.Fprintln(std.Err, path)
+		os.Exit(console.Code(result))
+	})
 	line.End()
+	if errors.As(err, new(*memory.TooLarge)) {
+		return std.Tell(err) // also where the run failed
+	}
 	if err != nil {
 		return err
 	}

@@ -199,6 +199,7 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	if o.live.on && o.noTrace {
 		return console.Misuse("run: --live shows the trace while it is written: --no-trace makes no sense with it")
 	}
+	o.live.page.memory.text = o.report.memory.text
 	if err := cmp.Or(o.live.check("run", f), o.send.check(f, c)); err != nil {
 		return err
 	}

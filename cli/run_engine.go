@@ -259,7 +259,7 @@ func (r *programRun) part(ctx, after context.Context, std console.IO, endErr err
 
 // report tells what the user gets after the run: the report, what was sent, and last the trace's path.
 func (r *programRun) report(ctx, after context.Context, io console.IO, outcome, endErr error) error {
-	reportErr := reportRun(after, io, &r.opt.report, r.opt.quiet, r.rec.Folder())
+	reportErr := reportRun(after, io, &r.opt.report, r.opt.quiet, r.rec.Folder(), outcome)
 	r.rec.FinishSending(after, r.opt.quiet)
 	// A trace that is not complete is told of however the program ended; the report may fail because of it.
 	if outcome == nil {

@@ -16,7 +16,7 @@ type liveOptions struct {
 }
 
 // pageFlags are the flags of a run that say how its page is served.
-var pageFlags = []string{"listen", "no-browser", "token", "insecure", "tls-cert", "tls-key", "memory"}
+var pageFlags = []string{"listen", "no-browser", "token", "insecure", "tls-cert", "tls-key"}
 
 func (o *liveOptions) addTo(f *pflag.FlagSet) {
 	f.BoolVar(&o.on, "live", false, "show the run in the browser as it executes, and then until Ctrl+C")
@@ -45,13 +45,14 @@ func without(verb string, f *pflag.FlagSet, needed string, flags ...string) erro
 // livePage shows the run that goes on in this process.
 type livePage struct {
 	page *page
+	opt  *pageOptions
 	runs *live.Set
 	over chan struct{} // closed once the trace is whole
 }
 
 // startLive shows the trace that is being written to a folder.
 func startLive(io console.IO, o *liveOptions, dir string) (*livePage, error) {
-	p := &livePage{runs: live.NewSet(), over: make(chan struct{})}
+	p := &livePage{opt: &o.page, runs: live.NewSet(), over: make(chan struct{})}
 	alive := func() (bool, bool) {
 		select {
 		case <-p.over:
@@ -60,7 +61,7 @@ func startLive(io console.IO, o *liveOptions, dir string) (*livePage, error) {
 			return true, true
 		}
 	}
-	if _, err := p.runs.Add(dir, live.Options{Memory: o.page.memoryBytes, Alive: alive}); err != nil {
+	if _, err := p.runs.Add(dir, live.Options{Memory: o.page.ofRun(), Alive: alive}); err != nil {
 		p.runs.Close()
 		return nil, badInput(err)
 	}
@@ -80,6 +81,7 @@ func (p *livePage) Ended() { close(p.over) }
 // stay keeps the page after the run: until Ctrl+C.
 func (p *livePage) stay(ctx context.Context, io console.IO) {
 	if ctx.Err() == nil {
+		p.runs.Limit(p.opt.memory.Budget) // not before: the memory of the program is its own
 		io.Say("the run is over; the page stays at %s until Ctrl+C", p.page.url)
 		_ = p.page.until(ctx) // a page that cannot be served any more is no failure of the run
 	}

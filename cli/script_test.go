@@ -90,6 +90,7 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"asks":      asks,
 			"exits":     exits,
 			"collect":   collectInto,
 			"lastline":  lastLine,

@@ -58,6 +58,7 @@ standard output; Ctrl+C ends the collector.
 	}
 	f := cmd.Flags()
 	o.page.addTo(f, fmt.Sprintf("127.0.0.1:%d", api.DefaultPort))
+	o.page.memory.addTo(f)
 	f.StringVarP(&o.dir, "dir", "d", ".", "`folder` for the traces")
 	f.StringVar(&o.forward, "forward", "", "also send everything to the collector at `HOST:PORT`")
 	f.StringVar(&o.token, "forward-token", "", "`word` that it asks for (default: --token)")
@@ -99,8 +100,8 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
 		return badInput(err)
 	}
-	o.page.limitMemory()
 	runs := live.NewSet()
+	runs.Limit(o.page.memory.Budget)
 	defer runs.Close()
 	var collector *collect.Collector
 	show := func(dir string) {
@@ -108,7 +109,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 			sending := collector.Sending(dir)
 			return sending, sending // else it may come back
 		}
-		if _, err := runs.Add(dir, live.Options{Memory: o.page.memoryBytes, Alive: alive}); err != nil {
+		if _, err := runs.Add(dir, live.Options{Memory: o.page.ofRun(), Alive: alive}); err != nil {
 			io.Say("warning: %v", console.FileError(err))
 		}
 	}

@@ -141,6 +141,7 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 	if len(args) == 0 {
 		return console.Misuse("shmem: no program given; say what starts it, such as oshrun -np 4 ./prog")
 	}
+	o.live.page.memory.text = o.report.memory.text
 	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
 		checkChoice("shmem", "clock-sync", o.clockSync, whenSyncs...),
 		o.checkTrace(f), o.live.check("shmem", f), o.report.check("shmem"))
@@ -279,7 +280,7 @@ func runShmem(ctx context.Context, io console.IO, o *shmemOptions, words []strin
 	}
 	var reportErr error
 	if !errors.Is(endErr, launch.ErrNoEvents) {
-		reportErr = reportRun(after, io, &o.report, o.quiet, dir)
+		reportErr = reportRun(after, io, &o.report, o.quiet, dir, outcome)
 	}
 	var result error // the first; the path is the last line, so that all are told before it
 	for _, err := range []error{outcome, reportErr, endErr} {

@@ -36,12 +36,13 @@ The page is served at --listen until Ctrl+C. Its address is printed on standard 
 	}
 	o.addTo(cmd.Flags(), fmt.Sprintf("127.0.0.1:%d", api.DefaultPort))
 	o.addBrowser(cmd.Flags())
+	o.memory.addTo(cmd.Flags())
 	return cmd
 }
 
 func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []string) error {
-	o.limitMemory()
 	runs := live.NewSet()
+	runs.Limit(o.memory.Budget)
 	defer runs.Close()
 	for i, dir := range traces {
 		if st, err := os.Stat(dir); err != nil {
@@ -49,7 +50,7 @@ func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []str
 		} else if !st.IsDir() || !isTrace(dir) {
 			return badInput(fmt.Errorf("%s: is no trace: give the folder that whyslow run has written", dir))
 		}
-		r, err := runs.Add(dir, live.Options{Memory: o.memoryBytes})
+		r, err := runs.Add(dir, live.Options{Memory: o.ofRun()})
 		if err != nil {
 			return badInput(err)
 		}

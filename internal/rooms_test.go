@@ -20,7 +20,7 @@ var wings = []string{"tracefile", "run", "record", "model", "analysis", "show", 
 
 // ground are the rooms that every wing uses. They import nothing of ours but each other.
 var ground = []string{"internal/clock", "internal/console", "internal/files", "internal/licences",
-	"internal/procs", "internal/words"}
+	"internal/memory", "internal/procs", "internal/words"}
 
 // TestImportsPointDown keeps the order of wings that ARCHITECTURE.md draws.
 func TestImportsPointDown(t *testing.T) {

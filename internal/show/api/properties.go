@@ -65,8 +65,8 @@ func askMatrix(q *question) (any, error) {
 	return q.set(func(p counters.Set) (any, error) { return p.Matrix(value, from, to) })
 }
 
-// memory needs a snapshot even while the run is live: who holds what is not followed event by event.
-func memory(q *question, set counters.Set, from, to int64) (any, error) {
+// memoryAt needs a snapshot even while the run is live: who holds what is not followed event by event.
+func memoryAt(q *question, set counters.Set, from, to int64) (any, error) {
 	return set.Memory(q.ctx, counters.MemoryQuery{From: from, To: to, T: q.moment("t"),
 		Points: int(q.number("points", 1, 20_000, 200))})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/view/story"
@@ -47,7 +48,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/at":                  askAt,
 		"/series":              askSeries,
 		"/matrix":              askMatrix,
-		"/memory":              about((*live.Snapshot).Properties, memory),
+		"/memory":              about((*live.Snapshot).Properties, memoryAt),
 		"/events":              askEvents,
 		"/fragments":           about((*live.Snapshot).Fragments, fragmentRows),
 		"/fragments/{key}":     about((*live.Snapshot).Fragments, fragmentDetail),
@@ -184,6 +185,8 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 		fail(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("no answer within %v: ask for less", answerTime))
+	case errors.As(err, new(*memory.TooLarge)): // whoever asks is told, each time
+		fail(w, http.StatusInsufficientStorage, err.Error())
 	default:
 		if s.cfg.Log != nil {
 			s.cfg.Log(r.URL.Path + ": " + err.Error())

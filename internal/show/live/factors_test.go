@@ -102,8 +102,10 @@ func cut(t failer, m *model.Model, happening bool, from, to int64, n int) *timel
 
 // following gives a run that is live and not followed by anything; its folder has what has arrived.
 func following(dir string) *Run {
-	return &Run{dir: dir, ctx: context.Background(), opt: Options{Memory: DefaultMemory},
+	r := &Run{dir: dir, ctx: context.Background(), opt: Options{Memory: DefaultMemory},
 		changed: make(chan struct{}), status: Status{State: StateLive}, history: history{bytes: DefaultMemory / 16}}
+	r.newWork()
+	return r
 }
 
 // factors asks a run with a fresh snapshot.

@@ -49,6 +49,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
@@ -115,6 +116,13 @@ type Run struct {
 	parts   []*Snapshot   // of parts of a long run, the most recently used first
 	history history       // of a long run
 
+	work     context.Context // of what is computed
+	stopWork context.CancelCauseFunc
+	budget   memory.Budget
+	tooLarge error // why nothing more is computed; nil: it is
+	// snapshots are those there are, also being made or no longer the run's.
+	snapshots atomic.Int64
+
 	// props follow the run event by event; nil once it is over.
 	orderedMu sync.Mutex
 	props     *counters.Live
@@ -133,19 +141,20 @@ func RunID(dir string) string {
 
 // Open shows the run whose trace is in a folder. The trace may be finished, or being written, or have yet to
 // begin. It fails if there is no such folder, or if the trace cannot be read. Close ends showing it.
-func Open(dir string, opt Options) (*Run, error) { return open(dir, opt, new(atomic.Int64)) }
+func Open(dir string, opt Options) (*Run, error) { return open(dir, opt, new(atomic.Int64), 0) }
 
-func open(dir string, opt Options, followed *atomic.Int64) (*Run, error) {
+func open(dir string, opt Options, followed *atomic.Int64, budget memory.Budget) (*Run, error) {
 	if opt.Memory <= 0 {
 		opt.Memory = DefaultMemory
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	r := &Run{dir: dir, id: RunID(dir), opt: opt, changed: make(chan struct{}), info: &trace.RunInfo{},
-		followed: followed}
+	r := &Run{dir: dir, id: RunID(dir), opt: opt, budget: budget, changed: make(chan struct{}),
+		info: &trace.RunInfo{}, followed: followed}
 	r.history.bytes = opt.Memory / 16
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.newWork()
 	if r.opt.Alive == nil {
 		r.opt.Alive = r.onThisHost
 	}

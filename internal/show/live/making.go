@@ -38,7 +38,7 @@ func (r *Run) limit() uint64 { return uint64(r.opt.Memory / (1 + keepParts) / sn
 func (r *Run) refresh() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.making != nil || r.snap != nil && r.snap.arrived == r.arrived {
+	if r.making != nil || r.tooLarge != nil || r.snap != nil && r.snap.arrived == r.arrived {
 		return
 	}
 	if outgrown := r.status.Events > r.seen+r.limit()/2; !outgrown && time.Since(r.watched) > unwatched {
@@ -99,6 +99,10 @@ func (r *Run) replace(s *Snapshot) {
 	if r.snap != nil {
 		r.snap.Release()
 	}
+	if s != nil && s.ctx.Err() != nil { // given up meanwhile
+		s.Release()
+		s = nil
+	}
 	r.snap = s
 }
 
@@ -110,6 +114,7 @@ func (r *Run) rest(after time.Duration) bool {
 		return false
 	}
 	r.drop()
+	r.tooLarge = nil // others may take less by now
 	return true
 }
 
@@ -134,6 +139,10 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 		if r.closed {
 			r.mu.Unlock()
 			return nil, context.Canceled
+		}
+		if r.tooLarge != nil {
+			r.mu.Unlock()
+			return nil, r.tooLarge
 		}
 		// A run that is over gets no more snapshots in the background; one from before its end does not do.
 		stale := r.snap != nil && r.status.State != StateLive && (r.snap.arrived != r.arrived || r.snap.happening)
@@ -222,9 +231,13 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 		return nil, err
 	}
 	s.full = full
-	s.refs.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := s.ctx.Err(); err != nil { // given up meanwhile
+		s.Release()
+		return nil, err
+	}
+	s.refs.Add(1)
 	r.parts = append([]*Snapshot{s}, r.parts...)
 	if len(r.parts) > keepParts {
 		r.parts[keepParts].Release()
@@ -277,21 +290,33 @@ func least(from, to int64, ok func(int64) bool) int64 {
 // build makes a snapshot of the part of the run in a span; nil: of the run, or of the newest part that fits.
 // While the run is happening, clocks are corrected by their comparisons alone. parallel is that of
 // model.Options.
-func (r *Run) build(in *trace.Span, happening bool, parallel int) (*Snapshot, error) {
+func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, err error) {
+	r.mu.Lock()
+	ctx := r.work
+	r.mu.Unlock()
 	reader, err := trace.Open(r.dir)
 	if err != nil {
+		return nil, err
+	}
+	r.snapshots.Add(1)
+	defer func() {
+		if err != nil {
+			r.snapshots.Add(-1)
+			reader.Close()
+		}
+	}()
+	if err := r.fitsBudget(reader); err != nil {
 		return nil, err
 	}
 	if in == nil && uint64(reader.Events()) > r.limit() {
 		end := reader.Span().To
 		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
 	}
-	m, err := model.Build(r.ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel})
+	m, err := model.Build(ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel})
 	if err != nil {
-		reader.Close()
 		return nil, err
 	}
-	s := &Snapshot{Reader: reader, Model: m, ctx: r.ctx, name: filepath.Clean(r.dir), happening: happening,
+	s := &Snapshot{Reader: reader, Model: m, run: r, ctx: ctx, name: filepath.Clean(r.dir), happening: happening,
 		parallel: parallel, Span: trace.Span{From: 0, To: m.Wall()}}
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}

@@ -11,12 +11,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/memory"
 )
 
 // Set is the runs that are shown.
 type Set struct {
 	mu      sync.Mutex
 	runs    map[string]*Run // by id
+	budget  memory.Budget   // of all of them
 	changed chan struct{}
 	done    chan struct{}
 
@@ -72,7 +75,7 @@ func (s *Set) Add(dir string, opt Options) (*Run, error) {
 	if r := s.runs[RunID(dir)]; r != nil {
 		return r, nil
 	}
-	r, err := open(dir, opt, &s.followed)
+	r, err := open(dir, opt, &s.followed, s.budget)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,8 @@ type Snapshot struct {
 
 	regions bool // the run is known to have regions, even if this part of it has none
 
-	ctx              context.Context // ends when the run is no longer shown
+	run              *Run
+	ctx              context.Context // ends when the run is no longer shown, or takes too much memory
 	arrived          uint64          // what had arrived of the run
 	happening        bool            // the run had not ended
 	parallel         int             // how many cores deriving things may take; 0: all
@@ -60,6 +61,7 @@ func (s *Snapshot) Release() {
 		s.events.v.Close()
 	}
 	s.Reader.Close()
+	s.run.snapshots.Add(-1)
 }
 
 // Timeline is the run by lanes and time.

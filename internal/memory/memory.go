@@ -1,0 +1,161 @@
+// Package memory holds a process within a budget of memory.
+//
+// A block of a trace unpacks to up to 64 times its length, and an event takes more in a model than in a file.
+// So a small file can ask for more memory than the machine has, and the kernel would end other programs for
+// it.
+//
+// Two things hold a process within its budget. Before a trace is read, the counts in the headers of its
+// blocks say how much it takes at least. While it is read and analysed, a watch looks at the heap.
+package memory
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// Budget is how many bytes a process may use; 0: no limit.
+type Budget int64
+
+// Default is half of this machine's memory, shared by processes that do the same; 0 if that is not known.
+func Default(processes int) Budget { return Budget(ofMachine() / 2 / int64(max(processes, 1))) }
+
+// TooLarge is the error that something needs more memory than the budget.
+type TooLarge struct {
+	path   string
+	need   float64
+	budget Budget
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%s: needs about %s of memory, more than the %s it may use; give --memory %.0fM", e.path,
+		words.Bytes(int64(e.need)), words.Bytes(int64(e.budget)), math.Ceil(e.need/1e6))
+}
+
+// Exceeded is the error that a trace needs so many bytes, more than the budget.
+func (b Budget) Exceeded(path string, need float64) error {
+	return &TooLarge{path, max(need, float64(b)*1.1), b}
+}
+
+// What a model takes at least, in bytes; recorded runs take a little more.
+const (
+	perEvent  = 48
+	perStream = 2 << 10
+)
+
+// Fits fails with TooLarge if a model of so many events and streams cannot fit.
+func (b Budget) Fits(path string, events, streams int) error {
+	need := int64(events)*perEvent + int64(streams)*perStream
+	if b == 0 || need <= int64(b) {
+		return nil
+	}
+	return b.Exceeded(path, float64(need))
+}
+
+// Use is how much memory a process uses, in bytes.
+type Use struct {
+	Live int64 // what the last garbage collection found in use
+	All  int64 // and what was made since
+}
+
+const watchEvery = 20 * time.Millisecond
+
+// Watch makes the garbage collector keep to the budget, and calls over again and again while more is in use,
+// until stop. Calls never overlap.
+func (b Budget) Watch(over func(Use)) (stop func()) {
+	if b == 0 {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(before, int64(b)))
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	look := func() Use {
+		metrics.Read(sample)
+		return Use{int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())}
+	}
+	if look().Live > int64(b)/2 {
+		runtime.GC() // what was done before may have left it
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	check := func() {
+		if use := look(); use.Live > int64(b) || use.All > 2*int64(b) {
+			over(use)
+		}
+	}
+	check()
+	go func() {
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				check()
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		debug.SetMemoryLimit(before)
+	}
+}
+
+// ofMachine is the memory of this machine in bytes, or the limit of the container; 0: not known.
+func ofMachine() int64 {
+	least := int64(0)
+	limit := func(n int64) {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	eachLine("/proc/meminfo", func(line string) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
+			n, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is no number
+			limit(n << 10)
+		}
+	})
+	eachLine("/proc/self/cgroup", func(line string) { // "0::/user.slice/x", "4:memory:/docker/y"
+		f := strings.SplitN(line, ":", 3)
+		if len(f) < 3 || f[1] != "" && f[1] != "memory" {
+			return
+		}
+		root, file := "/sys/fs/cgroup", "memory.max"
+		if f[1] != "" {
+			root, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		}
+		for dir := path.Clean("/" + f[2]); ; dir = path.Dir(dir) { // the limits of all groups around it hold
+			eachLine(path.Join(root, dir, file), func(line string) {
+				n, _ := strconv.ParseInt(line, 10, 64) // "max" is none
+				limit(n)
+			})
+			if dir == "/" {
+				return
+			}
+		}
+	})
+	return least
+}
+
+// eachLine calls f for the lines of a file of the kernel's, if there is one.
+func eachLine(file string, f func(line string)) {
+	text, err := os.Open(file)
+	if err != nil {
+		return
+	}
+	defer text.Close()
+	for s := bufio.NewScanner(text); s.Scan(); {
+		f(s.Text())
+	}
+}
