@@ -72,7 +72,7 @@ func execute(argv []string, io console.IO) int {
 	root := rootCommand(io)
 	root.SetArgs(argv[1:])
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil && out.Err != nil { // nobody looked at it
+	if out.Err != nil && (err == nil || errors.Is(err, out.Err)) { // nobody looked at it, or knew what it is
 		err = badInput(out.Err)
 	}
 	if err == nil {

@@ -59,7 +59,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`;"+
 		" - is standard output")
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
-		" (default 120)")
+		" (default: 120, or as many as fit)")
 	f.DurationVar(&o.window, "window", 0, "or into windows of this `length`: 10ms")
 	f.BoolVar(&o.full, "full", false, "show all tables")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+

@@ -37,3 +37,22 @@ func TestManyStreams(t *testing.T) {
 		}
 	})
 }
+
+// TestManyStreamsWritten: to write that many takes time in proportion to them, too.
+func TestManyStreamsWritten(t *testing.T) {
+	growth.Linear(t, 12_000, func(streams int) func() {
+		return func() {
+			w, err := trace.Create(t.TempDir(), 0, trace.Options{BufferBytes: 1 << 10, Pool: streams})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range streams {
+				w.Stream(i).Emit(int64(i), trace.KindIdle)
+				w.Stream(i).Flush()
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

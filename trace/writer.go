@@ -270,7 +270,8 @@ func (w *Writer) run() {
 			return
 		}
 		f := w.queue[0]
-		w.queue = slices.Delete(w.queue, 0, 1)
+		w.queue[0] = full{}
+		w.queue = w.queue[1:] // to move the others would take the square of their number
 		w.mu.Unlock()
 		w.ioMu.Lock()
 		w.write(f)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -64,11 +63,7 @@ func (s IO) ErrColor() bool { return s.ErrTerm && os.Getenv("NO_COLOR") == "" }
 // Say writes one line of ours to standard error, or several that are in one argument. Names of unreasonable
 // length are cut.
 func (s IO) Say(format string, args ...any) {
-	lines := strings.Split(fmt.Sprintf("whyslow: "+format, args...), "\n")
-	for i := range lines {
-		lines[i] = words.Cut(lines[i])
-	}
-	fmt.Fprintln(s.Err, strings.Join(lines, "\n"))
+	fmt.Fprintln(s.Err, words.CutLines(fmt.Sprintf("whyslow: "+format, args...)))
 }
 
 // Error ends the command with an exit code.

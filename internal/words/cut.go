@@ -38,3 +38,12 @@ func Cut(s string) string {
 	}
 	return b.String()
 }
+
+// CutLines is Cut for each line of a text.
+func CutLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = Cut(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

@@ -70,7 +70,7 @@ func Explain(out io.Writer, left *luna.Stuck, all bool) error {
 		fmt.Fprintf(w, "%s for what these would have made.\n",
 			words.Plural(cfs.More, "more CF waits", "more CFs wait"))
 	}
-	_, err := io.WriteString(out, w.String())
+	_, err := io.WriteString(out, words.CutLines(w.String()))
 	return err
 }
 

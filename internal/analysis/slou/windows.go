@@ -65,6 +65,9 @@ func (w *Windows) Factor(rows []Row, ns [][]int64, factor string) []int64 {
 // maxCells bounds workers x windows: some hundred megabytes.
 const maxCells = 1 << 21
 
+// MostWindows is how many windows there can be of a model.
+func MostWindows(m *model.Model) int { return max(maxCells/max(m.Workers(), 1), 1) }
+
 // windowLength gives the length of the windows asked for, 0 if there are none.
 func windowLength(m *model.Model, opt Options) (int64, error) {
 	n, length := int64(opt.Windows), opt.WindowNS
@@ -78,9 +81,9 @@ func windowLength(m *model.Model, opt Options) (int64, error) {
 	case n > 0:
 		length = max((m.Wall()-1)/n+1, 1)
 	}
-	if count := windowCount(m, length); count > int64(maxCells/max(m.Workers(), 1)) {
+	if count := windowCount(m, length); count > int64(MostWindows(m)) {
 		return 0, fmt.Errorf("%d windows of %d workers are too many; use at most %d", count, m.Workers(),
-			maxCells/max(m.Workers(), 1))
+			MostWindows(m))
 	}
 	return length, nil
 }

@@ -77,7 +77,7 @@ func tryShmem(ctx context.Context, oshrun string, v launch.Version, library stri
 		return failed(err)
 	}
 	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, "oshcc", "-o", program, source); err != nil {
-		return f.bad(fmt.Sprintf("oshcc cannot compile: %v", cmp.Or(firstLine(stderr), err.Error())),
+		return f.bad(fmt.Sprintf("oshcc cannot compile: %v", cmp.Or(collectors.FirstError(stderr), err.Error())),
 			"install gcc and libopenmpi-dev, of the same version as oshrun")
 	}
 	l := launch.Trial(oshrun, v, triedRanks, program)

@@ -97,6 +97,22 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%q %q", read(t, victim), read(t, a)) // nothing at all is written
 		}
 	}
+	// Nor is a folder that is a link, or one below it.
+	deep := sources(t, map[string]string{"p/a.cpp": text, "p/sub/b.cpp": text, "elsewhere/c": "", "out/d": ""})
+	a, b := filepath.Join(deep, "p", "a.cpp"), filepath.Join(deep, "p", "sub", "b.cpp")
+	for _, l := range []string{"linked", "out/sub"} {
+		if err := os.Symlink(filepath.Join(deep, "elsewhere"), filepath.Join(deep, l)); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(deep, filepath.Dir(l+"/x"))
+		_, err := Run([]string{a, b}, exitRule, Options{OutDir: strings.TrimSuffix(out, "/sub") + "/"})
+		if err == nil || !strings.Contains(err.Error(), filepath.Join(deep, l)+" is a symbolic link") {
+			t.Errorf("%s: %v", l, err)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(deep, "elsewhere")); err != nil || len(left) > 1 {
+		t.Error(left, err)
+	}
 	if _, err := Run([]string{link}, exitRule, Options{DryRun: true, Diff: true}); err != nil {
 		t.Error(err)
 	}

@@ -112,7 +112,8 @@ func Run(paths []string, rules []Rule, o Options) (*Result, error) {
 	if o.DryRun {
 		return res, nil
 	}
-	for _, do := range []func(source, target string, text []byte) error{writable, write} {
+	check := func(_, target string, _ []byte) error { return writable(target, o.OutDir) }
+	for _, do := range []func(source, target string, text []byte) error{check, write} {
 		for i, f := range res.Files {
 			if !f.Changed {
 				continue
@@ -179,8 +180,17 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 }
 
 // writable tells whether target is a regular file or nothing yet. A symbolic link may lead anywhere: into a
-// file of somebody else, when the sources come from others.
-func writable(_, target string, _ []byte) error {
+// file of somebody else, when the sources come from others. So neither target nor a folder from outDir down to
+// it may be one; without outDir the folders are those that the user named.
+func writable(target, outDir string) error {
+	for dir := filepath.Dir(target); outDir != ""; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("cannot write %s: %s is a symbolic link; name the folder that it leads to", target, dir)
+		}
+		if dir == filepath.Clean(outDir) || dir == filepath.Dir(dir) {
+			break
+		}
+	}
 	info, err := os.Lstat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

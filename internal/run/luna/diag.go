@@ -56,15 +56,15 @@ func Format(w io.Writer, d Diag, color bool) {
 		tint, bold, dim, off = "", "", "", ""
 	}
 	if d.Pos.File != "" {
-		fmt.Fprintf(w, "%s%s:%s ", bold, d.Pos, off)
+		fmt.Fprintf(w, "%s%s:%s ", bold, words.Cut(d.Pos.String()), off)
 	}
-	fmt.Fprintf(w, "%s%s:%s %s\n", tint, kind, off, d.Msg)
+	fmt.Fprintf(w, "%s%s:%s %s\n", tint, kind, off, words.Cut(d.Msg))
 	if d.Line != "" && d.Pos.Line > 0 {
 		line, col := excerpt(d.Line, d.Pos.Col)
 		fmt.Fprintf(w, "    %s\n    %s%s^%s\n", printable(line), Pad(line, col), tint, off)
 	}
 	if d.Hint != "" {
-		fmt.Fprintf(w, "    %shint:%s %s\n", dim, off, d.Hint)
+		fmt.Fprintf(w, "    %shint:%s %s\n", dim, off, words.Cut(d.Hint))
 	}
 }
 

@@ -125,7 +125,7 @@ func (s *Snapshot) Report(lang string) (*report.Everything, error) {
 	return all.In(lang), nil
 }
 
-// ReportJSON is what `whyslow report --json` writes, in a language.
+// ReportJSON is what `whyslow report --json` writes, in a language and without white space.
 func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
 	text := &s.english
 	if lang == "ru" {
@@ -137,7 +137,7 @@ func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
 				return nil, fmt.Errorf("the factors cannot be computed: %w", err)
 			}
 			var b bytes.Buffer
-			err := report.JSON(&b, all, report.Options{})
+			err := report.JSON(&b, all, report.Options{Compact: true})
 			return b.Bytes(), err
 		})
 }

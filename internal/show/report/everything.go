@@ -83,7 +83,7 @@ type Kind struct {
 type Wanted struct {
 	DataInputsOnly bool     // as slou.Options.DataInputsOnly
 	Splits         []string // as slou.Options.Splits
-	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: 120
+	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: up to 120
 	WindowNS       int64    // or how long each is
 	All            bool     // as lifecycle.Options.All
 	Only           []string // the analyses to do, as Comparison; nil: all
@@ -107,7 +107,7 @@ const (
 // settle fills in how many windows there are, and returns their number.
 func (w *Wanted) settle(m *model.Model) int {
 	if w.Windows == 0 && w.WindowNS == 0 {
-		w.Windows = defaultWindows
+		w.Windows = min(defaultWindows, slou.MostWindows(m))
 	}
 	if w.WindowNS > 0 {
 		return int(min((m.Wall()+w.WindowNS-1)/w.WindowNS, 1<<20))

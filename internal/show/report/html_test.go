@@ -1,8 +1,10 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -407,16 +409,20 @@ func TestIndent(t *testing.T) {
 		`{}`: `{}`, `[]`: `[]`,
 		`{"a":[1,-2.5e3,null],"b":["x"],"c":{}}`: "{\n  \"a\": [1, -2500, null],\n  \"b\": [\n    \"x\"\n  ],\n" +
 			"  \"c\": {}\n}",
-		`["[ 1,  2 ]\n[\n 3]"]`: "[\n  \"[ 1,  2 ]\\n[\\n 3]\"\n]",
-		`[[1],[2,3],[{}]]`:      "[\n  [1],\n  [2, 3],\n  [\n    {}\n  ]\n]",
+		`["[ 1,  2 ]\n[\n 3]"]`:   "[\n  \"[ 1,  2 ]\\n[\\n 3]\"\n]",
+		`{"q":"\\\\","r":"\"[1"}`: "{\n  \"q\": \"\\\\\\\\\",\n  \"r\": \"\\\"[1\"\n}",
+		`[[1],[2,3],[{}]]`:        "[\n  [1],\n  [2, 3],\n  [\n    {}\n  ]\n]",
 	} {
 		var v any
 		if err := json.Unmarshal([]byte(from), &v); err != nil {
 			t.Fatal(err)
 		}
-		indented, err := json.MarshalIndent(v, "", "  ")
-		if got := string(joinNumbers(indented)); err != nil || got != want {
-			t.Errorf("%s became\n%s\nwant\n%s", from, got, want)
+		text, err := json.Marshal(v)
+		var got bytes.Buffer
+		out := bufio.NewWriter(&got)
+		indent(out, text)
+		if err := errors.Join(err, out.Flush()); err != nil || got.String() != want {
+			t.Errorf("%s became\n%s\nwant\n%s", from, got.String(), want)
 		}
 	}
 }

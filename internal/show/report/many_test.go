@@ -57,3 +57,34 @@ func TestManyNodes(t *testing.T) {
 		})
 	}
 }
+
+// TestManyWorkers: a run of more workers than there is room for in 120 windows each is cut into fewer.
+func TestManyWorkers(t *testing.T) {
+	const workers = 20_000
+	var text strings.Builder
+	fmt.Fprintln(&text, "#node 0\n#code 1 f atomic\n#site 1 code=1")
+	for n := range workers {
+		fmt.Fprintf(&text, "%d n0 s%[1]d Global.onProgramStarted\n%[2]d n0 s%[1]d CF.onStarted 0.%[2]d\n"+
+			"%[3]d n0 s%[1]d CF.onFinished 0.%[2]d\n%[4]d n0 s%[1]d Global.onProgramFinished\n", n, n+1, n+900, n+1000)
+	}
+	dir := filepath.Join(t.TempDir(), "t")
+	if err := trace.Parse(strings.NewReader(text.String()), dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m, err := model.Build(t.Context(), r, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Compute(t.Context(), m, Wanted{}, nil)
+	if err != nil || all.FactorsError() != nil {
+		t.Fatal(err, all.FactorsError())
+	}
+	if w := all.SLOU.Windows; m.Workers() != workers || w == nil || w.Count < 50 || w.Count >= defaultWindows {
+		t.Errorf("%d workers, windows %+v", m.Workers(), w)
+	}
+}

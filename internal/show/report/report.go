@@ -3,10 +3,10 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
-	"regexp"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 )
@@ -17,15 +17,16 @@ type Options struct {
 	Width int    // columns of the terminal; 0 means 80
 	By    string // the terminal shows the split by this, if it was computed: as slou.Options.Splits; "" none
 	Full  bool   // the terminal shows all tables
+	// Compact JSON has no white space: a third of the bytes.
+	Compact bool
 }
 
 // JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of
 // slou.Result.
-func JSON(w io.Writer, all *Everything, _ Options) error {
+func JSON(w io.Writer, all *Everything, opt Options) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
 	if err := e.Encode(struct {
 		*slou.Result
 		Warnings []string `json:"warnings"`
@@ -33,17 +34,73 @@ func JSON(w io.Writer, all *Everything, _ Options) error {
 	}{all.SLOU, append([]string{}, all.Warnings()...), all}); err != nil {
 		return err
 	}
-	_, err := w.Write(joinNumbers(text.Bytes()))
-	return err
+	if opt.Compact {
+		_, err := w.Write(text.Bytes())
+		return err
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	indent(out, text.Bytes())
+	return out.Flush()
 }
 
-// numberList is an indented list of numbers. No string looks like that: it has no line ends.
-var numberList = regexp.MustCompile(`\[\n\s+[-0-9][-+.0-9eE,\snul]*\]`)
+// indent writes JSON without white space as json.Indent would with two spaces, but each list of numbers, of
+// which there may be thousands, in one line. It makes no copy of the text, which may have a gigabyte.
+func indent(w *bufio.Writer, text []byte) {
+	depth, quoted, inLine := 0, false, false
+	newline := func() {
+		_ = w.WriteByte('\n') // Flush tells what went wrong
+		for range depth {
+			_, _ = w.WriteString("  ")
+		}
+	}
+	for i, c := range text {
+		if quoted {
+			_ = w.WriteByte(c)
+			quoted = c != '"' || escaped(text[:i])
+			continue
+		}
+		next := byte(0)
+		if i+1 < len(text) {
+			next = text[i+1]
+		}
+		switch c {
+		case '{', '[':
+			_ = w.WriteByte(c)
+			depth++
+			if inLine = c == '[' && numbers(text[i+1:]); !inLine && next != '}' && next != ']' {
+				newline()
+			}
+			continue
+		case '}', ']':
+			depth--
+			if before := text[i-1]; !inLine && before != '{' && before != '[' {
+				newline()
+			}
+			inLine = false
+		case '"':
+			quoted = true
+		}
+		_ = w.WriteByte(c)
+		switch {
+		case c == ':' || c == ',' && inLine:
+			_ = w.WriteByte(' ')
+		case c == ',':
+			newline()
+		}
+	}
+}
 
-// joinNumbers puts each list of numbers, of which there may be thousands, in one line.
-func joinNumbers(indented []byte) []byte {
-	return numberList.ReplaceAllFunc(indented, func(list []byte) []byte {
-		list = bytes.Join(bytes.Fields(list[1:len(list)-1]), []byte(" "))
-		return append(append([]byte{'['}, list...), ']')
-	})
+// escaped tells whether what follows a part of a string is escaped.
+func escaped(before []byte) bool {
+	n := len(before) - len(bytes.TrimRight(before, `\`))
+	return n%2 == 1
+}
+
+// numbers tells whether a list that begins with a number holds nothing else, or null.
+func numbers(list []byte) bool {
+	if list[0] != '-' && (list[0] < '0' || list[0] > '9') {
+		return false
+	}
+	end := bytes.IndexByte(list, ']')
+	return len(bytes.Trim(list[:end], "-+.0123456789eE,nul")) == 0
 }

@@ -88,7 +88,7 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 		return cmp.Or(ctx.Err(), err)
 	case errors.As(err, &failed):
 		return fmt.Errorf("cannot compile libwhyslow-%s: %s (%s)", name,
-			cmp.Or(firstError(failed.Output), failed.Err.Error()), strings.Join(failed.Command, " "))
+			cmp.Or(FirstError(failed.Output), failed.Err.Error()), strings.Join(failed.Command, " "))
 	case !errors.Is(err, exec.ErrNotFound):
 		return err
 	}
@@ -100,11 +100,15 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 	return fmt.Errorf("cannot make libwhyslow-%s.a: %w; install it (apt-get install binutils)", name, err)
 }
 
-// firstError is the line of a compiler's output that says what is wrong.
-func firstError(out string) string {
-	for _, word := range []string{"error:", "error", ""} {
+// FirstError is the line of a compiler's output that says what is wrong. Where the linker fails, that is the
+// linker's, not that of the compiler which only tells that it failed.
+func FirstError(out string) string {
+	const linkerFailed = "collect2: error: ld returned"
+	for _, word := range []string{"error:", "undefined reference", "cannot find", "error", "", linkerFailed} {
 		for line := range strings.Lines(out) {
-			if line = strings.TrimSpace(line); line != "" && strings.Contains(line, word) {
+			line = strings.TrimSpace(line)
+			if line != "" && strings.Contains(line, word) &&
+				(word == linkerFailed || !strings.HasPrefix(line, linkerFailed)) {
 				return line
 			}
 		}

@@ -127,3 +127,22 @@ func TestErrors(t *testing.T) {
 		t.Errorf("no folder: %v", err)
 	}
 }
+
+// TestFirstError: of what a compiler prints the line that says what is wrong is shown, also where it is the
+// linker's.
+func TestFirstError(t *testing.T) {
+	for out, want := range map[string]string{
+		"a.c: In function 'f':\na.c:1:2: error: expected ';'\n": "a.c:1:2: error: expected ';'",
+		"/usr/bin/ld: /tmp/a.o: in function `main':\na.c:(.text+0x5): undefined reference to `f'\n" +
+			"collect2: error: ld returned 1 exit status\n": "a.c:(.text+0x5): undefined reference to `f'",
+		"/usr/bin/ld: cannot find -lx: No such file or directory\ncollect2: error: ld returned 1 exit status\n": "" +
+			"/usr/bin/ld: cannot find -lx: No such file or directory",
+		"collect2: fatal error: cannot find 'ld'\ncompilation terminated.\n": "collect2: fatal error: cannot find 'ld'",
+		"collect2: error: ld returned 1 exit status\n":                       "collect2: error: ld returned 1 exit status",
+		"": "",
+	} {
+		if got := FirstError(out); got != want {
+			t.Errorf("%q of %q", got, out)
+		}
+	}
+}
