@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -44,7 +45,7 @@ func TestFewDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 64 {
-		file := filepath.Join(dir, "followed.trace", trace.FileName(n))
+		file := filepath.Join(dir, "followed.trace", tracefile.FileName(n))
 		st, err := os.Stat(file)
 		if err == nil {
 			err = os.Truncate(file, st.Size()-1) // so it has no end yet

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOAD = 1, START, HANDLER, FINISH, CLOSE_AT_START, CLOSE_AT_END };
+enum { LOAD = 1, START, HANDLER, FINISH, CLOSE_AT_START, CLOSE_AT_END, CLOSE_IN_HANDLER, CLOSE_ALL };
 
 static void at(int mode) {
     if (mode != MODE) return;
@@ -17,6 +17,7 @@ static void at(int mode) {
 static void closes(int mode) {
     int fd;
     for (fd = 0; mode == MODE && fd < 256; fd++) close(fd);
+    if (mode == MODE && mode == CLOSE_ALL) closefrom(0);
 }
 
 __attribute__((constructor)) static void loaded(void) { at(LOAD); }
@@ -24,6 +25,8 @@ __attribute__((constructor)) static void loaded(void) { at(LOAD); }
 static void handle(const wsm_event *e, void *user) {
     (void)e, (void)user;
     at(HANDLER);
+    closes(CLOSE_IN_HANDLER);
+    closes(CLOSE_ALL);
 }
 
 static void *start(const wsm_host *host) {

@@ -201,7 +201,7 @@ func (m *module) handler(f, user C.uintptr_t) func(s *prof.Stream, a *prof.Any) 
 			C.int32_t(s.ID()), (*C.uint64_t)(unsafe.SliceData(a.Words)), C.uint32_t(len(a.Words)))
 		t.event = outer
 		if c != nil && !m.dead.Swap(true) {
-			m.h.Fail(fmt.Errorf("crashed in its handler of %s: %s", a.Spec, crashText(c)))
+			m.h.Fail(fault(fmt.Sprintf("in its handler of %s", a.Spec), c))
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (m *module) peer(name string) *C.wsm_peer {
 	var api C.uintptr_t
 	if n, ok := other.(*module); ok && n.desc.api != nil && n.is(running) {
 		if c := C.wn_api(n.desc, n.self, &api); c != nil && !n.dead.Swap(true) {
-			n.failf("crashed when it was asked for its api: %s", crashText(c))
+			n.fail(fault("when it was asked for its api", c))
 		}
 	}
 	m.mu.Lock()
@@ -300,7 +300,7 @@ func (m *module) Gauge(what string, node int) (float64, bool) {
 	var known C.int
 	if c := C.wn_query(m.desc, m.self, name, C.int(node), &value, &known); c != nil {
 		if !m.dead.Swap(true) {
-			m.fail(fmt.Errorf("crashed when it was asked for %q: %s", what, crashText(c)))
+			m.fail(fault(fmt.Sprintf("when it was asked for %q", what), c))
 		}
 		return 0, false
 	}

@@ -177,7 +177,7 @@ func texts(p **C.char) []string {
 // fault is what a module did wrong in a step.
 func fault(when string, c *C.wn_crash) error {
 	if c.closed != 0 {
-		return fmt.Errorf("closed file descriptors of whyslow %s; they were restored", when)
+		return fmt.Errorf("tried to close file descriptors of whyslow %s", when)
 	}
 	return fmt.Errorf("crashed %s: %s", when, crashText(c))
 }

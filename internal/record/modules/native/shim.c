@@ -25,8 +25,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -150,6 +152,9 @@ typedef struct named_host {
 	const char *name;
 } named_host;
 
+// closing is what a module did that closed descriptors and has not crashed.
+static wn_crash closing = {.closed = 1};
+
 // GUARDED runs statements in which the module of that name may crash.
 #define GUARDED(module_name, statements) \
 	context c; \
@@ -159,7 +164,7 @@ typedef struct named_host {
 	current = &c; \
 	statements; \
 	current = NULL; \
-	return NULL
+	return c.crash.closed ? &closing : NULL
 
 static wn_crash *opened(const char *path, const wsm_module **descriptor, char **error)
 {
@@ -198,98 +203,101 @@ static wn_crash *release(const wsm_module *m, uintptr_t self)
 // ---- Descriptors
 //
 // A module may close descriptors that are not its own: close(0..255), as daemons do. Without its epoll
-// descriptor the Go runtime ends the process at once. So around every rare call we keep copies of the
-// descriptors that the process cannot do without (the standard streams and the runtime's) at high numbers,
-// and restore those that are gone. This goes unnoticed: a copy stands for the same open file, and epoll knows
-// files by file and number.
+// descriptor the Go runtime ends the process at once, with pages of stacks. So the functions that close
+// descriptors are ours: the loader finds those of the program before those of libc. They refuse to close what
+// whyslow cannot do without, and note who tried. (Go itself calls the kernel.) Descriptors that others opened
+// stay out of it, so sessions of one process cannot disturb each other.
 
-enum { MOST_KEPT = 32, HIGH = 4096 };
+enum { MOST_KEPT = 8 };
+static int runtimes[MOST_KEPT], runtime_count; // the Go runtime's descriptors
 
-typedef struct descriptors {
-	int count, fd[MOST_KEPT], copy[MOST_KEPT];
-} descriptors;
-
-// copy_high copies a descriptor to as high a number as the limit allows. -1: the descriptor is closed.
-static int copy_high(int fd)
+// open_file gives what a descriptor stands for, as the kernel calls it; "": it is closed.
+static const char *open_file(int fd, char *buf, size_t size)
 {
-	int copy = -1;
-	for (int from = HIGH; copy < 0 && from > 16; from /= 2) copy = fcntl(fd, F_DUPFD_CLOEXEC, from);
-	return copy;
+	char link[64];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, buf, size - 1);
+	buf[n < 0 ? 0 : n] = 0;
+	return buf;
 }
 
-static void keep_one(descriptors *d, int fd)
+// each calls f with all open descriptors from first to last.
+static void each(unsigned first, unsigned last, void (*f)(int fd))
 {
-	int copy = d->count < MOST_KEPT ? copy_high(fd) : -1;
-	if (copy < 0) return;
-	d->fd[d->count] = fd;
-	d->copy[d->count++] = copy;
-}
-
-static void keep(descriptors *d)
-{
-	d->count = 0;
-	for (int fd = 0; fd <= STDERR_FILENO; fd++) keep_one(d, fd);
 	DIR *dir = opendir("/proc/self/fd");
 	if (!dir) return;
 	for (struct dirent *e; (e = readdir(dir));) {
-		char what[32];
-		int fd = atoi(e->d_name);
-		if (fd >= HIGH) continue; // a copy that another thread keeps at this moment
-		ssize_t n = readlinkat(dirfd(dir), e->d_name, what, sizeof what - 1);
-		if (n < 0) continue;
-		what[n] = 0;
-		if (strcmp(what, "anon_inode:[eventpoll]") == 0 || strcmp(what, "anon_inode:[eventfd]") == 0)
-			keep_one(d, fd);
+		if (e->d_name[0] == '.' || atoi(e->d_name) == dirfd(dir)) continue;
+		unsigned fd = (unsigned)atoi(e->d_name);
+		if (fd >= first && fd <= last) f((int)fd);
 	}
 	closedir(dir);
 }
 
-// gone tells whether a number no longer stands for the same file. Standard streams may be redirected.
-static int gone(int fd, int copy)
+static void note_runtime(int fd)
 {
-	if (fcntl(fd, F_GETFD) < 0) return 1;
-	return fd > STDERR_FILENO && syscall(SYS_kcmp, getpid(), getpid(), 0 /* KCMP_FILE */, fd, copy) > 0;
+	char buf[32];
+	const char *what = open_file(fd, buf, sizeof buf);
+	if (runtime_count < MOST_KEPT &&
+	    (strcmp(what, "anon_inode:[eventpoll]") == 0 || strcmp(what, "anon_inode:[eventfd]") == 0))
+		runtimes[runtime_count++] = fd;
 }
 
-// put_back ends what keep began. r is the outcome of the call.
-static wn_crash *put_back(descriptors *d, const char *name, wn_crash *r)
+static void find_runtime(void) { each(0, ~0u, note_runtime); }
+
+// refused tells whether a module is about to close a descriptor that whyslow needs: a standard stream, one of
+// the runtime's, or a file of the trace.
+static int refused(int fd)
 {
-	int closed = 0;
-	for (int i = 0; i < d->count; i++) {
-		if (!gone(d->fd[i], d->copy[i])) {
-			close(d->copy[i]);
-			continue;
-		}
-		closed = 1;
-		if (dup3(d->copy[i], d->fd[i], d->fd[i] > STDERR_FILENO ? O_CLOEXEC : 0) < 0) {
-			dprintf(STDERR_FILENO,
-				"whyslow: module %.100s closed all file descriptors: this ends the run, and the "
-				"trace is not complete\n",
-				name);
-			_exit(4); // the code for an incomplete trace; nothing can be restored
-		}
-		close(d->copy[i]);
-	}
-	if (r || !closed) return r;
-	static wn_crash closing = {.closed = 1};
-	return &closing;
+	context *c = current;
+	if (!c || fd < 0) return 0;
+	char buf[4096];
+	const char *what = open_file(fd, buf, sizeof buf);
+	size_t n = strlen(what);
+	int ours = n > 0 && fd <= STDERR_FILENO || n > 4 && strcmp(what + n - 4, ".wst") == 0;
+	for (int i = 0; i < runtime_count; i++) ours |= runtimes[i] == fd;
+	c->crash.closed |= ours;
+	return ours;
 }
 
-#define KEEPING(name, call) \
-	descriptors d; \
-	keep(&d); \
-	return put_back(&d, name, call)
+int close(int fd) { return refused(fd) ? 0 : (int)syscall(SYS_close, fd); }
+
+int dup3(int from, int to, int flags)
+{
+	// Standard streams may be redirected.
+	if (to > STDERR_FILENO && refused(to)) return to;
+	return (int)syscall(SYS_dup3, from, to, flags);
+}
+
+int dup2(int from, int to)
+{
+	if (from == to) return fcntl(from, F_GETFD) < 0 ? -1 : to;
+	return dup3(from, to, 0);
+}
+
+static void close_one(int fd) { close(fd); }
+
+int close_range(unsigned first, unsigned last, int flags)
+{
+	if (!current || flags) return (int)syscall(SYS_close_range, first, last, flags);
+	each(first, last, close_one);
+	return 0;
+}
+
+void closefrom(int first) { close_range((unsigned)(first < 0 ? 0 : first), ~0u, 0); }
 
 wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error)
 {
-	KEEPING(path, opened(path, descriptor, error));
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, find_runtime); // no module has opened anything yet
+	return opened(path, descriptor, error);
 }
 wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
 {
-	KEEPING(m->name, start(m, host, self));
+	return start(m, host, self);
 }
-wn_crash *wn_finish(const wsm_module *m, uintptr_t self) { KEEPING(m->name, finish(m, self)); }
-wn_crash *wn_release(const wsm_module *m, uintptr_t self) { KEEPING(m->name, release(m, self)); }
+wn_crash *wn_finish(const wsm_module *m, uintptr_t self) { return finish(m, self); }
+wn_crash *wn_release(const wsm_module *m, uintptr_t self) { return release(m, self); }
 
 wn_crash *wn_query(const wsm_module *m, uintptr_t self, const char *what, int node, double *value, int *known)
 {
