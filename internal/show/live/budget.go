@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -38,6 +39,10 @@ func (s *Set) Limit(b memory.Budget) {
 	s.mu.Lock()
 	s.budget = b
 	s.mu.Unlock()
+	// What is shown stays: four times as much garbage, which other verbs may make, would be too much.
+	if before := debug.SetGCPercent(100); before < 100 {
+		debug.SetGCPercent(before)
+	}
 	stop := b.Watch(func(use memory.Use) { s.relieve(b, use) })
 	go func() { <-s.done; stop() }()
 }

@@ -37,6 +37,7 @@ type Everything struct {
 	Failed    []Failure         `json:"failed"`
 
 	model    *model.Model
+	apart    bool   // its nodes are of several processes or hosts
 	language string // of Advice and Warnings
 }
 
@@ -191,7 +192,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if g == nil || g.Size() == 1 {
 		g = procs.Alone() // its exchanges may be at once
 	}
-	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m,
+	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m),
 		language: want.Lang}, ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want

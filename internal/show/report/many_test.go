@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/growth"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -87,4 +88,19 @@ func TestManyWorkers(t *testing.T) {
 	if w := all.SLOU.Windows; m.Workers() != workers || w == nil || w.Count < 50 || w.Count >= defaultWindows {
 		t.Errorf("%d workers, windows %+v", m.Workers(), w)
 	}
+}
+
+// TestNamesOfManyNodes: to name all nodes takes time in proportion to them.
+func TestNamesOfManyNodes(t *testing.T) {
+	growth.Linear(t, 10_000, func(n int) func() {
+		m := &model.Model{Nodes: make([]model.Node, n)}
+		a := &Everything{model: m, apart: apart(m)}
+		return func() {
+			for node := range n {
+				if a.nodeName(node) == "" {
+					t.Fatal(node)
+				}
+			}
+		}
+	})
 }

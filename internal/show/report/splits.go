@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/report/svg"
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -174,16 +176,17 @@ func (a *Everything) nodeName(node int) string {
 	if a.model == nil || node < 0 || node >= len(a.model.Nodes) {
 		return name
 	}
-	first := &a.model.Nodes[0]
-	for i := range a.model.Nodes {
-		if n := &a.model.Nodes[i]; n.Host != first.Host || n.Process != first.Process {
-			if host := a.model.Nodes[node].Host; host != "" {
-				name += " (" + host + ")"
-			}
-			break
-		}
+	if host := a.model.Nodes[node].Host; a.apart && host != "" {
+		name += " (" + host + ")"
 	}
 	return name
+}
+
+// apart tells whether the nodes of a model are of several processes or hosts.
+func apart(m *model.Model) bool {
+	return slices.ContainsFunc(m.Nodes, func(n model.Node) bool {
+		return n.Host != m.Nodes[0].Host || n.Process != m.Nodes[0].Process
+	})
 }
 
 // maxColumns is how many values of an index are drawn.
