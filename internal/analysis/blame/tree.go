@@ -29,7 +29,8 @@ const (
 	activities = parts + Activity(slou.PartCount)
 )
 
-var activityNames = [parts]string{"running", "waiting", "queued", "link", "ended", "lost", "unknown", "further"}
+var activityNames = [parts]string{"running", "waiting", "queued", "link", "ended", "lost", "unknown",
+	"further"}
 
 // String gives the name used in reports.
 func (a Activity) String() string {

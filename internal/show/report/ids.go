@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Analyses name some things by an id, which JSON has too. English texts show the id, Russian ones its name from
-// one of these lists.
+// Analyses name some things by an id, which JSON has too. English texts show the id, Russian ones its name
+// from one of these lists.
 var (
 	stepNames = map[string]string{
 		critical.KindExecute.String():  "исполнение",
@@ -49,7 +49,8 @@ var (
 )
 
 var seriesNames = map[string]string{"cfs": "число ФВ", "cfs_waiting": "ждущие ФВ",
-	counters.CFsReady: "готовые ФВ", "cfs_running": "исполняемые ФВ", "cfs_moving": "ФВ в пути", "copies_held": "копии ФД",
+	counters.CFsReady: "готовые ФВ", "cfs_running": "исполняемые ФВ",
+	"cfs_moving": "ФВ в пути", "copies_held": "копии ФД",
 	counters.BytesHeld: "занятая память", "dfs": "число ФД", "ready_queue": "очередь готовых ФВ",
 	"messages_sent": "отправленные сообщения", "bytes_sent": "отправленные байты",
 	"cfs_moved": "перемещённые ФВ", "messages_in_flight": "сообщения в пути",
