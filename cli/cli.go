@@ -154,7 +154,7 @@ func flagError(err error) error {
 	} else if kind := value.GetFlag().Value.Type(); strings.HasPrefix(kind, "float") {
 		what = "not a number"
 	} else if kind == "bool" {
-		what = "say true or false"
+		what = "use true or false"
 	}
 	return fmt.Errorf("--%s=%s: %s", value.GetFlag().Name, value.GetValue(), what)
 }
@@ -185,7 +185,7 @@ func checkChoice(verb, flag, value string, words ...string) error {
 		return nil
 	}
 	last := len(words) - 1
-	return console.Misuse("%s: --%s=%s: say %s or %s", verb, flag, value, strings.Join(words[:last], ", "),
+	return console.Misuse("%s: --%s=%s: use %s or %s", verb, flag, value, strings.Join(words[:last], ", "),
 		words[last])
 }
 

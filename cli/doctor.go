@@ -14,15 +14,15 @@ func doctorCommand(io console.IO) *cobra.Command {
 	var memory memoryBudget
 	cmd := &cobra.Command{
 		Use:   "doctor [TRACE]",
-		Short: "Tell what this machine can do, or whether a trace is whole and consistent",
-		Long: `Without a trace: check what running and measuring programs needs: the C++ compiler, the cores, the
+		Short: "Check what this machine can do, or whether a trace is complete and consistent",
+		Long: `Without a trace: check what is needed to run and measure programs: the C++ compiler, the cores, the
 clock, the cache of compiled code, MPI and OpenSHMEM. The last two are checked by starting two
-processes of each. Under mpirun, tell where the ranks run.
+processes of each. Under mpirun, show where the ranks run.
 
-With a trace: read all of it, and tell whether it is whole and consistent.
+With a trace: read all of it and check that it is complete and consistent.
 
 Exit codes:
-  0  programs can be run and measured here; the trace is whole and consistent
+  0  programs can be run and measured here; the trace is complete and consistent
   1  something is missing, the line says what to do; the trace contradicts itself
   2  usage or bad input
   4  the trace is damaged or ends early`,

@@ -60,7 +60,7 @@ func TestMPIDoctor(t *testing.T) {
 		return
 	}
 	if stdout, _, _, _ := shell(t.TempDir(), home, unset+"whyslow doctor"); !strings.Contains(stdout,
-		"-> as root say mpirun --allow-run-as-root") {
+		"-> as root, use mpirun --allow-run-as-root") {
 		t.Errorf("root is not told what mpirun wants:\n%s", stdout)
 	}
 }

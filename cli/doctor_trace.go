@@ -55,7 +55,7 @@ func printTraceFindings(io console.IO, r *consistency.Report) {
 	if r.Whole {
 		fmt.Fprintln(io.Out, "whole: nothing is damaged or missing")
 	} else {
-		fmt.Fprintln(io.Out, "NOT WHOLE:")
+		fmt.Fprintln(io.Out, "INCOMPLETE:")
 		for _, p := range r.Problems {
 			fmt.Fprintf(io.Out, "  %s\n", p)
 		}

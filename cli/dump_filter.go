@@ -103,7 +103,7 @@ func timeIn(r *trace.Reader, flag, s string) (int64, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, console.Misuse("--%s=%s: say a time since the start of the run, such as 1.5ms, or"+
+		return 0, console.Misuse("--%s=%s: give a time since the start of the run, such as 1.5ms, or"+
 			" nanoseconds as in the text", flag, s)
 	}
 	return startOf(r) + int64(d), nil

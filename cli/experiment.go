@@ -26,14 +26,15 @@ func experimentCommand(io console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "experiment [flags] [NAME]...",
 		Short: "Run programs that show what the factors follow",
-		Long: `Run programs made for the purpose many times. They show that starvation follows the number of
-chains that can run at once, overhead the number of CFs into which the same work is cut, and latency
-the size of the DFs sent between nodes. A real program, particle in cell, runs on one node and on
-four. Every expectation is checked. The programs are built in.
+		Long: `Run built-in programs many times to check what the factors follow: starvation the number of chains
+that can run at once, overhead the number of CFs that share the same work, and latency the size of
+the DFs sent between nodes. A real program, particle in cell, runs on one node and on four. Every
+expectation is checked.
 
 Names: starvation, overhead, latency, pic run their nodes in one process, with emulated links;
 overhead-mpi, latency-shm, latency-tcp, pic-mpi run a process for each node. The latter need mpirun
-and a whyslow with MPI, and are skipped without. Without names all of them run, which takes minutes.
+and a whyslow built with MPI; otherwise they are skipped. Without names all of them run, which takes
+minutes.
 
 Exit codes:
   0    everything is as expected
@@ -98,10 +99,9 @@ Exit codes:
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.repeats, "repeats", 0, "`number` of runs of each point (default: as many as the experiment"+
-		" is meant to have)")
+	f.IntVar(&o.repeats, "repeats", 0, "`number` of runs of each point (default: that of the experiment)")
 	f.IntVar(&o.cores, "cores", 0, "`number` of cores to use (default: those available)")
-	f.BoolVar(&o.quick, "quick", false, "small sizes, to see that everything works, and nothing else")
+	f.BoolVar(&o.quick, "quick", false, "small sizes: only check that everything works")
 	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures"+
 		" go beside it")
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")

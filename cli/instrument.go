@@ -27,7 +27,7 @@ func instrumentCommand(io console.IO) *cobra.Command {
 		Use:   "instrument --events events_config.json [flags] FILE.cpp...",
 		Short: "Insert events into C++ source by the rules of a configuration",
 		Long: `Insert EMIT_EVENT(...) into C++ source where the rules of events_config.json say so. Everything else
-stays byte for byte, and lines keep their numbers. sdk/whyslow.hpp defines EMIT_EVENT. Files are
+stays unchanged, and lines keep their numbers. sdk/whyslow.hpp defines EMIT_EVENT. Files are
 changed in place, or written to another folder with -o. Earlier insertions are replaced, so you can
 repeat the command with other rules.
 
@@ -60,7 +60,7 @@ Exit codes:
 
 func runInstrument(io console.IO, o *instrumentOptions, files []string) error {
 	if (o.events == "") != o.remove {
-		return console.Misuse("instrument: say either --events FILE or --remove")
+		return console.Misuse("instrument: use either --events FILE or --remove")
 	}
 	rules, err := o.rules(io)
 	if err != nil {
@@ -100,7 +100,7 @@ func runInstrument(io console.IO, o *instrumentOptions, files []string) error {
 	}
 	switch {
 	case skipped > 0:
-		return console.Exit(console.BadUsage, fmt.Errorf("%d of %d files were left as they are, see the"+
+		return console.Exit(console.BadUsage, fmt.Errorf("%d of %d files were not changed: see the"+
 			" warnings", skipped, len(files)))
 	case o.check && res.Changed() > 0:
 		return console.Exit(console.Failed, nil)

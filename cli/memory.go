@@ -20,7 +20,7 @@ type memoryBudget struct {
 }
 
 func (b *memoryBudget) addTo(f *pflag.FlagSet) {
-	f.StringVar(&b.text, "memory", "", "use at most so many `bytes` of memory for traces, such as 4Gi (default:"+
+	f.StringVar(&b.text, "memory", "", "use at most this many `bytes` of memory for traces, such as 4Gi (default:"+
 		" half of this machine's)")
 }
 
@@ -32,7 +32,7 @@ func (b *memoryBudget) check(verb string, processes int) error {
 	}
 	n, err := words.ParseBytes(b.text)
 	if err != nil {
-		return console.Misuse("%s: --memory=%s: say how many bytes, such as 4Gi or 500M", verb, b.text)
+		return console.Misuse("%s: --memory=%s: give a number of bytes, such as 4Gi or 500M", verb, b.text)
 	}
 	b.Budget = max(memory.Budget(n), 1)
 	return nil

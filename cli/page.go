@@ -41,9 +41,9 @@ type pageOptions struct {
 
 func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
 	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any free one")
-	f.StringVar(&o.token, "token", "", "`word` that everybody who connects must give (default: $"+
-		console.Tokens+"; without it the page asks for a random one, which the printed link has)")
-	f.BoolVar(&o.insecure, "insecure", false, "without a token let in everybody who can reach the address")
+	f.StringVar(&o.token, "token", "", "access `token` that clients must send (default: $"+
+		console.Tokens+"; otherwise the page asks for a random one, which the printed link has)")
+	f.BoolVar(&o.insecure, "insecure", false, "allow access without a token to anyone who can reach the address")
 	f.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate: serve https")
 	f.StringVar(&o.key, "tls-key", "", "`file` with its key")
 }
@@ -65,7 +65,7 @@ func (o *pageOptions) check(verb string, f *pflag.FlagSet) error {
 		return err
 	}
 	if o.memory.text != "" && o.memory.Budget < 64<<20 {
-		return console.Misuse("%s: --memory=%s: say at least 64Mi bytes, such as 4Gi", verb, o.memory.text)
+		return console.Misuse("%s: --memory=%s: give at least 64Mi bytes, such as 4Gi", verb, o.memory.text)
 	}
 	switch {
 	case (o.cert == "") != (o.key == ""):

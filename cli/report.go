@@ -60,7 +60,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 		" - is standard output")
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
 		" (default: 120, or as many as fit)")
-	f.DurationVar(&o.window, "window", 0, "or into windows of this `length`: 10ms")
+	f.DurationVar(&o.window, "window", 0, "or the `length` of a window, such as 10ms")
 	f.BoolVar(&o.full, "full", false, "show all tables")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
@@ -82,7 +82,7 @@ func (o *reportOptions) check(verb string) error {
 	}
 	switch {
 	case o.windows < 0:
-		return console.Misuse("%s: --windows=%d: say how many, 1 or more", verb, o.windows)
+		return console.Misuse("%s: --windows=%d: give 1 or more", verb, o.windows)
 	case o.window < 0:
 		return console.Misuse("%s: --window=%s: a length cannot be negative", verb, o.window)
 	case o.windows > 0 && o.window > 0:

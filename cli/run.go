@@ -148,7 +148,7 @@ links are real.
 func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error {
 	o.source.file = args[0]
 	if o.nodes < 1 || o.nodes > maxNodes {
-		return console.Misuse("run: -n %d: a number of nodes is 1 to %d", o.nodes, maxNodes)
+		return console.Misuse("run: -n %d: the number of nodes must be 1 to %d", o.nodes, maxNodes)
 	}
 	if err := o.checkMany(f, c); err != nil {
 		return err
@@ -160,14 +160,14 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 		}
 	}
 	if o.workers < 1 || o.workers > maxWorkers {
-		return console.Misuse("run: -w %d: a number of workers is 1 to %d", o.workers, maxWorkers)
+		return console.Misuse("run: -w %d: the number of workers must be 1 to %d", o.workers, maxWorkers)
 	}
 	if err := checkChoice("run", "thread-clock", o.threadClock, "auto", "on", "off"); err != nil {
 		return err
 	}
 	switch {
 	case len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize):
-		return console.Misuse("run: -O%s: optimisation is 0 to 3", o.source.optimize)
+		return console.Misuse("run: -O%s: the level must be 0 to 3", o.source.optimize)
 	case o.linkLatency < 0:
 		return console.Misuse("run: --link-latency=%v: cannot be negative", o.linkLatency)
 	}
@@ -182,11 +182,11 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 		// The name may hold "=" itself: "while i=..." does not, but nothing forbids it.
 		i := strings.LastIndex(h, "=")
 		if i < 1 {
-			return console.Misuse("run: --hold=%s: say CODE=DURATION, such as mult=5ms", h)
+			return console.Misuse("run: --hold=%s: use CODE=DURATION, such as mult=5ms", h)
 		}
 		d, err := time.ParseDuration(h[i+1:])
 		if err != nil || d < 0 {
-			return console.Misuse("run: --hold=%s: %q is no duration such as 5ms", h, h[i+1:])
+			return console.Misuse("run: --hold=%s: %q is not a duration such as 5ms", h, h[i+1:])
 		}
 		o.holds[h[:i]] = d
 	}

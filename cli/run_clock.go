@@ -30,10 +30,10 @@ var clockFlags = []string{"clock-sync", "clock-precision", "clock-drift"}
 func (o *clockOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.sync, "clock-sync", clockSyncs[0], "under mpirun, compare the clocks of all processes"+
 		" with that of rank 0: `when` is periodic, start (and at the end), or off")
-	f.DurationVar(&o.precision, "clock-precision", 20*time.Microsecond, "`how` far times of different"+
-		" processes may differ; this and the drift decide how often clocks are compared")
-	f.Float64Var(&o.drift, "clock-drift", 20, "how far two clocks drift apart at most, in `ppm`"+
-		" (microseconds a second)")
+	f.DurationVar(&o.precision, "clock-precision", 20*time.Microsecond, "maximum `difference` between"+
+		" the clocks of processes; this and the drift decide how often they are compared")
+	f.Float64Var(&o.drift, "clock-drift", 20, "maximum drift between two clocks, in `ppm`"+
+		" (microseconds per second)")
 	f.StringVar(&o.skew, "clock-skew", "", "spoil clocks, for tests: `NODE=OFFSET[,PPM];...`")
 	f.Lookup("clock-skew").Hidden = true
 }
@@ -54,9 +54,9 @@ func (o *clockOptions) check(f *pflag.FlagSet, many bool) error {
 	}
 	switch {
 	case o.precision < time.Microsecond:
-		return console.Misuse("run: --clock-precision=%v: say a duration from 1us on", o.precision)
+		return console.Misuse("run: --clock-precision=%v: give a duration of 1us or more", o.precision)
 	case !(o.drift >= 0.001 && o.drift <= 10_000):
-		return console.Misuse("run: --clock-drift=%v: say 0.001 to 10000 ppm", o.drift)
+		return console.Misuse("run: --clock-drift=%v: give 0.001 to 10000 ppm", o.drift)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (o *clockOptions) spoil() error {
 // parseSkew reads NODE=OFFSET[,PPM].
 func parseSkew(s string) (node int, offset time.Duration, ppm float64, err error) {
 	name, value, _ := strings.Cut(s, "=")
-	wrong := fmt.Errorf("%q: say NODE=OFFSET[,PPM], such as 1=20ms,-30", s)
+	wrong := fmt.Errorf("%q: use NODE=OFFSET[,PPM], such as 1=20ms,-30", s)
 	if node, err = strconv.Atoi(name); err != nil || node < 0 {
 		return 0, 0, 0, wrong
 	}

@@ -29,11 +29,11 @@ type sendOptions struct {
 func (o *sendOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.to, "to", "", "send the run, as it executes, to the collector at `HOST:PORT` (whyslow"+
 		" serve); under mpirun several, separated by commas, which share the ranks evenly")
-	f.StringVar(&o.token, "to-token", "", "`word` that the collector asks for (default: $"+console.Tokens+")")
+	f.StringVar(&o.token, "to-token", "", "access `token` for the collector (default: $"+console.Tokens+")")
 	f.BoolVar(&o.tls, "to-tls", false, "send with TLS, as with --to https://HOST:PORT")
 	f.StringVar(&o.ca, "to-ca", "", "`file` with the certificate of the collector, if the system does not"+
 		" trust it; TLS")
-	f.DurationVar(&o.wait, "to-wait", 10*time.Second, "at the end wait so `long` for events still to be sent")
+	f.DurationVar(&o.wait, "to-wait", 10*time.Second, "at the end, `time` to wait for events still to be sent")
 }
 
 // on tells whether the run is sent.

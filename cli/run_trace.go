@@ -28,7 +28,7 @@ func (o *traceOptions) addTo(f *pflag.FlagSet) {
 	f.BoolVar(&o.sync, "trace-sync", false, "workers write their full buffers themselves, and wait for the disk")
 	f.StringVar(&o.full, "trace-full", "wait", "`what` to do when all buffers are full: wait for the disk,"+
 		" or drop events (the report says how many)")
-	f.StringVar(&o.flush, "trace-flush", "1s", "write events after so `long` at most, even if no buffer is"+
+	f.StringVar(&o.flush, "trace-flush", "1s", "write events after this `time` even if no buffer is"+
 		" full; 0: never (with --live or --to: 200ms)")
 }
 

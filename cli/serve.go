@@ -61,23 +61,23 @@ standard output; Ctrl+C ends the collector.
 	o.page.memory.addTo(f)
 	f.StringVarP(&o.dir, "dir", "d", ".", "`folder` for the traces")
 	f.StringVar(&o.forward, "forward", "", "also send everything to the collector at `HOST:PORT`")
-	f.StringVar(&o.token, "forward-token", "", "`word` that it asks for (default: --token)")
+	f.StringVar(&o.token, "forward-token", "", "access `token` for that collector (default: --token)")
 	f.StringVar(&o.ca, "forward-ca", "", "`file` with the certificate of that collector; TLS, as with"+
 		" --forward https://HOST:PORT")
 	o.limits = collect.DefaultLimits()
-	f.IntVar(&o.limits.Sockets, "max-sockets", o.limits.Sockets, "most `connections` of any kind at once")
-	f.IntVar(&o.limits.Connections, "max-senders", o.limits.Connections, "most `senders` at once")
-	f.IntVar(&o.limits.PerAddress, "max-per-address", o.limits.PerAddress, "most `senders` at once from one"+
+	f.IntVar(&o.limits.Sockets, "max-sockets", o.limits.Sockets, "maximum `connections` of any kind at once")
+	f.IntVar(&o.limits.Connections, "max-senders", o.limits.Connections, "maximum `senders` at once")
+	f.IntVar(&o.limits.PerAddress, "max-per-address", o.limits.PerAddress, "maximum `senders` at once from one"+
 		" address")
-	f.IntVar(&o.limits.Runs, "max-runs", o.limits.Runs, "most `runs` kept in the folder")
-	f.StringVar(&o.runMax, "max-run-bytes", fmt.Sprint(o.limits.RunBytes), "most `bytes` kept of a run,"+
+	f.IntVar(&o.limits.Runs, "max-runs", o.limits.Runs, "maximum `runs` kept in the folder")
+	f.StringVar(&o.runMax, "max-run-bytes", fmt.Sprint(o.limits.RunBytes), "maximum `bytes` kept of a run,"+
 		" such as 50G")
-	f.StringVar(&o.allMax, "max-bytes", fmt.Sprint(o.limits.AllBytes), "most `bytes` kept in the folder")
-	f.IntVar(&o.limits.AddressRuns, "max-address-runs", o.limits.AddressRuns, "most `runs` kept of those that"+
-		" one address began")
+	f.StringVar(&o.allMax, "max-bytes", fmt.Sprint(o.limits.AllBytes), "maximum `bytes` kept in the folder")
+	f.IntVar(&o.limits.AddressRuns, "max-address-runs", o.limits.AddressRuns, "maximum `runs` kept that one"+
+		" address began")
 	f.StringVar(&o.addressMax, "max-address-bytes", fmt.Sprint(o.limits.AddressBytes),
-		"most `bytes` kept of them")
-	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that is silent for so `long`")
+		"maximum `bytes` kept of the runs that one address began")
+	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that stays silent for this `time`")
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 		{"max-address-bytes", o.addressMax, &o.limits.AddressBytes}} {
 		v, err := words.ParseBytes(size.text)
 		if err != nil {
-			return console.Misuse("serve: --%s=%s: say bytes, such as 50G", size.flag, size.text)
+			return console.Misuse("serve: --%s=%s: give bytes, such as 50G", size.flag, size.text)
 		}
 		*size.to = int64(v)
 	}
@@ -150,6 +150,6 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	case closeErr := <-done:
 		return cmp.Or(err, badInput(closeErr))
 	case <-time.After(closeWait):
-		return cmp.Or(err, console.Exit(console.BadUsage, fmt.Errorf("the collector does not end")))
+		return cmp.Or(err, console.Exit(console.BadUsage, fmt.Errorf("the collector did not shut down")))
 	}
 }

@@ -54,19 +54,18 @@ func shmemCommand(io console.IO) *cobra.Command {
 		Long: `Run an OpenSHMEM program with oshrun or another launcher, and record what each PE does: barriers,
 broadcasts, reductions, puts and gets, locks, memory. The program needs no change and no
 recompilation: a library is loaded before OpenSHMEM's own (LD_PRELOAD) and passes every call on. The
-library is compiled at first use, which takes a C compiler.
+library is compiled at first use, which needs a C compiler.
 
 Standard input and output belong to the program. whyslow writes to standard error: the report, and
 as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program;
 whyslow never overwrites one. Environment variables that begin with WHYSLOW_ reach the program, on
-other hosts too; flags prevail over them.
+other hosts too; flags override them.
 
---library writes the libraries that record OpenSHMEM and UPC programs to a folder, to be linked with
-programs.
+--library writes the libraries that record OpenSHMEM and UPC programs to a folder, for linking.
 
 Exit codes:
   0    done
-  1    the program failed: its launcher ended with another exit code than 0
+  1    the program failed: its launcher returned a non-zero exit code
   2    usage, no launcher, no compiler; or nothing was recorded, because the program does not use
        OpenSHMEM or is linked statically
   4    the trace is damaged or ends early (what could be read was used)
@@ -102,15 +101,15 @@ Exit codes:
 		" functions of the program compiled with -finstrument-functions)")
 	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end:"+
 		" `when` is auto (PEs are on several), off or always")
-	f.StringVar(&o.library, "library", "", "write the libraries, to be linked with, and their headers to"+
-		" this `folder`, and run nothing")
+	f.StringVar(&o.library, "library", "", "write the libraries for linking, and their headers, to this"+
+		" `folder`; run nothing")
 	o.trace.addTo(f)
 	// Where nothing is said the library's own defaults hold, which are made for this.
 	f.Lookup("trace-buffer").Usage = "`size` of a buffer in which a thread collects events, 1Ki to 64Mi bytes"
 	f.Lookup("trace-pool").Usage = "`number` of buffers of a PE beyond one per thread"
 	f.Lookup("trace-sync").Usage = "threads write their full buffers themselves, and wait for the disk"
-	f.Lookup("trace-flush").Usage = "write what was recorded about so `long` after, though no buffer is" +
-		" full; 0: never (with --live: 200ms)"
+	f.Lookup("trace-flush").Usage = "write events after this `time` even if no buffer is full; 0: never" +
+		" (with --live: 200ms)"
 	f.Lookup("trace-buffer").DefValue, f.Lookup("trace-pool").DefValue = "1Mi", "16"
 	o.live.addTo(f)
 	o.report.addTo(cmd)
@@ -139,7 +138,7 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 		return nil
 	}
 	if len(args) == 0 {
-		return console.Misuse("shmem: no program given; say what starts it, such as oshrun -np 4 ./prog")
+		return console.Misuse("shmem: no program given; give the command that starts it, such as oshrun -np 4 ./prog")
 	}
 	o.live.page.memory.text = o.report.memory.text
 	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
@@ -155,15 +154,15 @@ func (o *shmemOptions) checkTrace(f *pflag.FlagSet) error {
 	full := checkChoice("shmem", "trace-full", t.full, "wait", "drop")
 	switch {
 	case f.Changed("trace-buffer") && (bufferErr != nil || buffer < 1<<10 || buffer > largestBuffer):
-		return console.Misuse("shmem: --trace-buffer=%s: say 1Ki to 64Mi bytes", t.buffer)
+		return console.Misuse("shmem: --trace-buffer=%s: give 1Ki to 64Mi bytes", t.buffer)
 	case t.pool < 1 || t.pool > 1<<16:
-		return console.Misuse("shmem: --trace-pool=%d: say 1 to 65536 buffers", t.pool)
+		return console.Misuse("shmem: --trace-pool=%d: give 1 to 65536 buffers", t.pool)
 	case t.level < 0 || t.level > 4:
-		return console.Misuse("shmem: --trace-level=%d: say 0 to 4", t.level)
+		return console.Misuse("shmem: --trace-level=%d: give 0 to 4", t.level)
 	case full != nil:
 		return full
 	case t.flush != "0" && (flushErr != nil || flush < time.Millisecond || flush > 1000*time.Second):
-		return console.Misuse("shmem: --trace-flush=%s: say 1ms to 1000s, or 0", t.flush)
+		return console.Misuse("shmem: --trace-flush=%s: give 1ms to 1000s, or 0", t.flush)
 	}
 	o.settings = map[string]string{"WHYSLOW_RUN_ID": trace.NewRunID()} // all PEs must have the same
 	if o.live.on {

@@ -48,7 +48,7 @@ func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []str
 		if st, err := os.Stat(dir); err != nil {
 			return badInput(err)
 		} else if !st.IsDir() || !isTrace(dir) {
-			return badInput(fmt.Errorf("%s: is no trace: give the folder that whyslow run has written", dir))
+			return badInput(fmt.Errorf("%s: not a trace; give the folder that whyslow run has written", dir))
 		}
 		r, err := runs.Add(dir, live.Options{Memory: o.ofRun()})
 		if err != nil {

@@ -187,7 +187,7 @@ func (p *textParser) definition() {
 		parse := map[string]func(*textNode){"kind": p.kind, "string": p.str, "code": p.code, "site": p.site,
 			"df": p.df}[word]
 		if parse == nil {
-			p.failAt(start, "#%s is no kind of line: expected #run, #node, #stream, #kind, #string,"+
+			p.failAt(start, "#%s is not a kind of line: expected #run, #node, #stream, #kind, #string,"+
 				" #code, #site or #df; a comment starts with \"# \"", word)
 		} else if n := p.in(p.node); n != nil {
 			parse(n)

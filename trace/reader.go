@@ -203,7 +203,7 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 		if r.run != nil && r.run.Ended == "" && !r.run.NoEnd {
 			r.problems = append(r.problems, Problem{Kind: Unfinished, File: tracefile.RunFile, Node: -1, Stream: -1,
-				What: "it does not say how the run ended: the run was killed, or is still going on"})
+				What: "it does not say how the run ended: the run was killed or is still running"})
 		}
 	}
 	if err := r.keep(); err != nil {

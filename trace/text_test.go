@@ -85,7 +85,7 @@ func TestParseErrors(t *testing.T) {
 		{"\n 5 CF.onStarted inputs=[1", "2:26: list does not end: expected ]"},
 		{"5 CF.onStarted inputs=[-1]", "1:24: expected a number from 0 to 4294967295"},
 		{"5 CF.onMigrated to=65536", "1:20: expected a number from 0 to 65535"},
-		{"#foo", `1:1: #foo is no kind of line: expected #run, #node, #stream, #kind, #string, #code, #site or #df; a comment starts with "# "`},
+		{"#foo", `1:1: #foo is not a kind of line: expected #run, #node, #stream, #kind, #string, #code, #site or #df; a comment starts with "# "`},
 		{"#node 65536", "1:7: expected a number from 0 to 65535"},
 		{"#kind 3 A.b", "1:7: kinds of user namespaces are numbered from 256"},
 		{"#kind A.b x:Foo",

@@ -285,9 +285,9 @@ func (f *File) Next(final bool) (Block, bool) {
 				return Block{}, false
 			case !found:
 				next = f.Size
-				f.Note(Truncated, s.At, "%d bytes at the end of the file are no whole block", next-s.At)
+				f.Note(Truncated, s.At, "%d bytes at the end of the file are not a whole block", next-s.At)
 			case next > s.At:
-				f.Note(Damaged, s.At, "%d bytes are no valid block", next-s.At)
+				f.Note(Damaged, s.At, "%d bytes are not a valid block", next-s.At)
 			}
 			s.At, s.joined = next, false
 		}

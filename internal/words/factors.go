@@ -36,7 +36,7 @@ var AllFactors = []Factor{
 			"Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы"}},
 	{Letter: "L", Class: "l", Light: "#0072b2", Dark: "#3e9fe0", ANSI: "33", Named: true,
 		Name: Phrase{"Latency", "Задержка связи"},
-		Doc: Phrase{"A CF was ready but for data that was on its way from another node",
+		Doc: Phrase{"A CF was ready but for data still in flight from another node",
 			"ФВ был бы готов, но данные ещё идут с другого узла"}},
 	{Letter: "O", Class: "o", Light: "#cc79a7", Dark: "#d48fb6", ANSI: "35",
 		Name: Phrase{"Overhead", "Накладные расходы"},
@@ -52,8 +52,7 @@ var AllFactors = []Factor{
 			"События этого времени потеряны или не записаны"}},
 	{Letter: "undivided", Class: "x", Light: "#8b929c", Dark: "#7d8590", ANSI: "2",
 		Name: Phrase{"Not known", "Не известно"},
-		Doc: Phrase{"Events that are needed to say what this time went to were not recorded, " +
-			"or have not come yet",
+		Doc: Phrase{"Events needed to tell what this time went to were not recorded, or have not arrived yet",
 			"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"}},
 }
 
@@ -145,7 +144,7 @@ var AllParts = []Part{
 	// In a run of regions.
 	{Factor: "O", Name: "runtime", Means: Phrase{"the run-time system", "исполнительная система"}},
 	{Factor: "S", Name: "start", Means: Phrase{"before the thread began", "до начала потока"}},
-	{Factor: "S", Name: "end", Means: Phrase{"after it had ended", "после его конца"}},
+	{Factor: "S", Name: "end", Means: Phrase{"after the thread ended", "после его конца"}},
 	// Of W, what else was waited for has a name.
 	{Factor: "W", Name: "held", Means: Phrase{"stopped by a debugger", "остановлен отладчиком"}},
 }

@@ -274,13 +274,13 @@ func (f *Flight) tell(first bool) words.Text {
 	df := words.Say("%s", "%s", f.DF)
 	switch {
 	case f.DF == "":
-		return words.Say("was on its way from node %s to node %s for %s itself",
+		return words.Say("was itself in flight from node %s to node %s for %s",
 			"сам был в пути с узла %s на узел %s %s", from, to, words.Time(f.NS))
 	case f.Request:
 		df = words.Say("the request for %s", "запроса %s", f.DF)
 	case f.Size > 0:
 		df = words.Say("%s (%s)", "%s (%s)", f.DF, words.Size(f.Size))
 	}
-	return words.Say("%s for %s, on its way from node %s to node %s for %s",
+	return words.Say("%s for %s, in flight from node %s to node %s for %s",
 		"%s %s в пути с узла %s на узел %s: %s", verb, df, from, to, words.Time(f.NS))
 }

@@ -134,18 +134,18 @@ func TestConditions(t *testing.T) {
 		"cfs>6":           "true: cfs is 7",
 		"cfs>+1%":         "error: cfs>+1%: cfs was 0: it cannot have grown by a percentage",
 		"memory>+1%":      "error: memory>+1%: memory is not known of old",
-		"memory>1%": "error: memory>1%: memory is no part of the processor time; say +N% for growth, " +
+		"memory>1%": "error: memory>1%: memory is not part of the processor time; use +N% for growth, " +
 			"or a value",
 		"L>1%": "error: L>1%: L is not known of new",
 		"speed>1": "error: speed>1: there is no figure speed; there are wall, total, U, S, L, O, W, " +
 			"their parts such as O.dispatch, code:NAME, path, cfs, memory, messages, bytes, t1, tinf, of PGAS " +
 			"programs pgas.METRIC",
-		"wall":               `bad: "wall" is no condition such as wall>+5%, S>20% or memory>64Mi`,
-		"wall>x%":            `bad: wall>x%: "x%" is no percentage`,
-		"wall>NaN%":          `bad: wall>NaN%: "NaN%" is no percentage`,
-		"wall>soon":          `bad: wall>soon: "soon" is no percentage, time, size or number`,
-		"wall>5 wall<4":      `bad: "wall>5 wall<4" is no condition such as wall>+5%, S>20% or memory>64Mi`,
-		"wall>Inf":           `bad: wall>Inf: "Inf" is no percentage, time, size or number`,
+		"wall":               `bad: "wall" is not a condition such as wall>+5%, S>20% or memory>64Mi`,
+		"wall>x%":            `bad: wall>x%: "x%" is not a percentage`,
+		"wall>NaN%":          `bad: wall>NaN%: "NaN%" is not a percentage`,
+		"wall>soon":          `bad: wall>soon: "soon" is not a percentage, time, size or number`,
+		"wall>5 wall<4":      `bad: "wall>5 wall<4" is not a condition such as wall>+5%, S>20% or memory>64Mi`,
+		"wall>Inf":           `bad: wall>Inf: "Inf" is not a percentage, time, size or number`,
 		"memory>0.5GB":       "false: memory is 1.0 MB",
 		"code:solve>=900ms ": "true: code:solve is 900 ms",
 	} {

@@ -43,7 +43,7 @@ var conditionForm = regexp.MustCompile(`^\s*([^\s<>=]+)\s*(>=|<=|>|<)\s*(\S+)\s*
 func ParseCondition(text string) (Condition, error) {
 	m := conditionForm.FindStringSubmatch(text)
 	if m == nil {
-		return Condition{}, fmt.Errorf("%q is no condition such as wall>+5%%, S>20%% or memory>64Mi", text)
+		return Condition{}, fmt.Errorf("%q is not a condition such as wall>+5%%, S>20%% or memory>64Mi", text)
 	}
 	c := Condition{Text: strings.TrimSpace(text), Name: m[1], Relation: m[2]}
 	v := m[3]
@@ -54,14 +54,14 @@ func ParseCondition(text string) (Condition, error) {
 		}
 		x, err := strconv.ParseFloat(percent, 64)
 		if err != nil || x-x != 0 {
-			return Condition{}, fmt.Errorf("%s: %q is no percentage", c.Text, v)
+			return Condition{}, fmt.Errorf("%s: %q is not a percentage", c.Text, v)
 		}
 		c.Value = x
 		return c, nil
 	}
 	x, err := figure(v)
 	if err != nil {
-		return Condition{}, fmt.Errorf("%s: %q is no percentage, time, size or number", c.Text, v)
+		return Condition{}, fmt.Errorf("%s: %q is not a percentage, time, size or number", c.Text, v)
 	}
 	c.Value = x
 	return c, nil
@@ -107,7 +107,7 @@ func (c *Condition) Holds(r *Result) (holds bool, found string, err error) {
 	case Portion:
 		total := r.Find("total")
 		if row.Unit != "ns" || *total.B == 0 {
-			return false, "", fmt.Errorf("%s: %s is no part of the processor time; say +N%% for growth, or a value",
+			return false, "", fmt.Errorf("%s: %s is not part of the processor time; use +N%% for growth, or a value",
 				c.Text, c.Name)
 		}
 		value = 100 * value / float64(*total.B)

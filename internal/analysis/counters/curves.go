@@ -68,7 +68,7 @@ func points(n int) (int, error) {
 func interval(from, to int64) error {
 	const most = math.MaxInt64 / 4
 	if from < -most || to > most {
-		return query.Bad("from=%d to=%d is no interval of a run", from, to)
+		return query.Bad("from=%d to=%d is not an interval of a run", from, to)
 	}
 	return query.Interval(from, to)
 }

@@ -251,7 +251,7 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		}
 		return words.Say("it was made on node %d, and %s", "он вычислен на узле %d и %s", w.node, did)
 	case Coming:
-		return words.Say("it was made, and was on its way when the trace ends",
+		return words.Say("it was made and was in flight when the trace ends",
 			"он вычислен и в конце трассы был в пути")
 	case NobodyMakes:
 		if f.makers.program != nil {
@@ -311,9 +311,9 @@ var (
 	waitingToo = words.Noun{One: "CF waits too", More: "CFs wait too",
 		Russian: [3]string{"ФВ тоже ждёт", "ФВ тоже ждут", "ФВ тоже ждут"}}
 	cfsWere    = words.Noun{One: "CF was", More: "CFs were", Russian: words.CFs.Russian}
-	stateWords = map[State]words.Phrase{Created: {"not looked at yet", "не рассмотрены"},
+	stateWords = map[State]words.Phrase{Created: {"not examined yet", "не рассмотрены"},
 		Ready: {"ready", "готовы"}, Running: {"running", "исполняются"},
-		Moving: {"on the way to another node", "переносятся на другой узел"}}
+		Moving: {"in flight to another node", "переносятся на другой узел"}}
 )
 
 // String is "add(sum[i], part[i], sum[i + 1]) at wrong.fa:16".

@@ -49,7 +49,7 @@ func Numbers(s, what string, limit int) ([]int, error) {
 		}
 		switch {
 		case err != nil || b < a:
-			return nil, Bad("%q is no list of %ss; write one like 0-3,7", s, what)
+			return nil, Bad("%q is not a list of %ss; write one like 0-3,7", s, what)
 		case b >= uint64(max(limit, 0)):
 			return nil, Missing("there is no %s %d; there are %d, from 0", what, b, limit)
 		}
@@ -78,7 +78,7 @@ func ParseLink(s string, limit int) (Link, error) {
 	a, err1 := strconv.ParseUint(from, 10, 31)
 	b, err2 := strconv.ParseUint(to, 10, 31)
 	if !ok || err1 != nil || err2 != nil {
-		return Link{}, Bad("%q is no link; write one like 0->1", s)
+		return Link{}, Bad("%q is not a link; write one like 0->1", s)
 	}
 	if n := max(a, b); n >= uint64(max(limit, 0)) {
 		return Link{}, Missing("there is no node %d; there are %d, from 0", n, limit)
@@ -92,7 +92,7 @@ func ParseCF(s string) (trace.CF, error) {
 	n, err1 := strconv.ParseUint(node, 10, 16)
 	c, err2 := strconv.ParseUint(counter, 10, 48)
 	if !ok || err1 != nil || err2 != nil || c == 0 {
-		return 0, Bad("%q is no CF; CFs are named like 0.17: node, counter", s)
+		return 0, Bad("%q is not a CF; CFs are named like 0.17: node, counter", s)
 	}
 	return trace.MakeCF(int(n), c), nil
 }
@@ -100,7 +100,7 @@ func ParseCF(s string) (trace.CF, error) {
 // Interval checks an interval: nanoseconds since the start of the run, from < to.
 func Interval(from, to int64) error {
 	if from >= to {
-		return Bad("from=%d to=%d is no interval: from must be less than to", from, to)
+		return Bad("from=%d to=%d is not an interval: from must be less than to", from, to)
 	}
 	return nil
 }

@@ -71,13 +71,13 @@ func (l *Limits) check() error {
 	l.AddressBytes, l.Memory = cmp.Or(l.AddressBytes, d.AddressBytes), cmp.Or(l.Memory, d.Memory)
 	if min(l.Sockets, l.Connections, l.PerAddress, l.Frame, l.Nodes, l.Streams, l.Runs, l.AddressRuns) < 0 ||
 		min(l.RunBytes, l.AllBytes, l.AddressBytes, l.Memory) < 0 || min(l.Handshake, l.Idle) < 0 {
-		return errors.New("limits are positive")
+		return errors.New("limits must be positive")
 	}
 	if l.Frame < stream.MinMaxFrame {
-		return errors.New("frames of 4 KiB at least must be allowed")
+		return errors.New("frames of at least 4 KiB must be allowed")
 	}
 	if l.Idle < 50*time.Millisecond {
-		return errors.New("connections must be allowed to be silent for 50 ms at least")
+		return errors.New("connections must be allowed at least 50 ms of silence")
 	}
 	return nil
 }

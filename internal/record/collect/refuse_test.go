@@ -112,8 +112,8 @@ func TestRefusedForGood(t *testing.T) {
 	same(t, s.only(t), src)
 
 	// Servers that are none.
-	for code, text := range map[int]string{http.StatusNotFound: "it is no whyslow collector",
-		http.StatusOK:              "it is no whyslow collector",
+	for code, text := range map[int]string{http.StatusNotFound: "it is not a whyslow collector",
+		http.StatusOK:              "it is not a whyslow collector",
 		http.StatusUpgradeRequired: "whyslow-stream/1"} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(code)
@@ -159,7 +159,7 @@ func TestTLS(t *testing.T) {
 	send(t, cfg)
 	same(t, c.Runs()[0].Dir, src)
 	// One side has TLS, the other has not.
-	if r := refusedFor(t, quick(addr, src)); !strings.Contains(r.Text, "say https://HOST:PORT") {
+	if r := refusedFor(t, quick(addr, src)); !strings.Contains(r.Text, "use https://HOST:PORT") {
 		t.Error(r)
 	}
 	bare := serveAt(t, "", Config{Dir: t.TempDir()})

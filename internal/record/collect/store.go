@@ -97,11 +97,11 @@ func readState(dir string) (*state, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if !stream.ValidRun(st.ID) {
-		return nil, fmt.Errorf("%s: no run is named in it", path)
+		return nil, fmt.Errorf("%s: it names no run", path)
 	}
 	for _, s := range st.Senders {
 		if s == nil || s.Info == nil {
-			return nil, fmt.Errorf("%s: a sender in it lacks what it said of the run", path)
+			return nil, fmt.Errorf("%s: a sender in it has no description of its run", path)
 		}
 		slices.Sort(s.Nodes)
 	}

@@ -80,7 +80,7 @@ func gatherFacts(c *crew.Crew) ([]RankFacts, error) {
 func examineMPI(ctx context.Context) []Finding {
 	if !crew.HasMPI() {
 		return []Finding{{What: "MPI", OK: true, Value: "not built in: the nodes of a run are on one computer",
-			Advice: "for many computers install libopenmpi-dev and openmpi-bin, and build whyslow with 'make" +
+			Advice: "for several computers, install libopenmpi-dev and openmpi-bin, and build whyslow with 'make" +
 				" mpi' (go build -tags mpi)"}}
 	}
 	found := []Finding{{What: "MPI", OK: true, Value: "built in, " + crew.MPIVersion()}}
@@ -119,7 +119,7 @@ type remedy struct {
 var remedies = []remedy{
 	{
 		regexp.MustCompile(`run as root`), []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
-		"as root say mpirun --allow-run-as-root, or set OMPI_ALLOW_RUN_AS_ROOT=1 and" +
+		"as root, use mpirun --allow-run-as-root, or set OMPI_ALLOW_RUN_AS_ROOT=1 and" +
 			" OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	},
 	{
@@ -129,7 +129,7 @@ var remedies = []remedy{
 	{
 		// In containers without the right to trace processes.
 		regexp.MustCompile(`Read -1, expected`), []string{"OMPI_MCA_btl_vader_single_copy_mechanism=none"},
-		"processes here may not read each other's memory: say mpirun --mca btl_vader_single_copy_mechanism" +
+		"processes here may not read each other's memory: use mpirun --mca btl_vader_single_copy_mechanism" +
 			" none, or set OMPI_MCA_btl_vader_single_copy_mechanism=none",
 	},
 }
@@ -179,8 +179,8 @@ func tryRanks(ctx context.Context, mpirun string) []Finding {
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return []Finding{f.bad(fmt.Sprintf("%d ranks did not find each other within %v", triedRanks, tryTimeout),
-				"a network that is named but does not work is the usual reason: mpirun --mca btl self,vader needs"+
-					" none on this computer")}
+				"the usual reason is a configured network that does not work: mpirun --mca btl self,vader"+
+					" needs none on this computer")}
 		}
 		return []Finding{f.bad(fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error())),
 			fmt.Sprintf("to see all of it: mpirun -n %d %s doctor --ranks", triedRanks, self))}
@@ -196,7 +196,7 @@ func tryRanks(ctx context.Context, mpirun string) []Finding {
 	if err := json.Unmarshal([]byte("["+text), &ranks); err != nil || len(ranks) != triedRanks {
 		return []Finding{f.bad(fmt.Sprintf(
 			"%d ranks were asked for and did not find each other: each believes to be alone", triedRanks),
-			"this mpirun is not of the Open MPI that whyslow was built with: take that one")}
+			"this mpirun is not from the Open MPI that whyslow was built with: use that one")}
 	}
 	f.OK, f.Value = true, fmt.Sprintf("%d started in %v, threads: %s", triedRanks,
 		took.Round(10*time.Millisecond), ranks[0].Threads)
@@ -212,7 +212,7 @@ func tryRanks(ctx context.Context, mpirun string) []Finding {
 		found = append(found, Finding{
 			What: "MPI slots", OK: true, Value: fmt.Sprintf("%d, with %d cores available here", slots,
 				crew.AvailableCores()),
-			Advice: "for more ranks mpirun --oversubscribe; they take turns, so only for trying things out",
+			Advice: "for more ranks use mpirun --oversubscribe; they take turns, so this is for testing only",
 		})
 	}
 	return append(found, binding(ranks, crew.AvailableCores()))

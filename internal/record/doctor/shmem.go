@@ -34,7 +34,7 @@ func examineShmem(ctx context.Context) []Finding {
 	oshrun, err := exec.LookPath("oshrun")
 	if err != nil {
 		f.Value = "oshrun not found: OpenSHMEM programs cannot be started here"
-		f.Advice = "to run them install openmpi-bin and libopenmpi-dev, or load the module of your cluster" +
+		f.Advice = "to run them, install openmpi-bin and libopenmpi-dev, or load the module of your cluster" +
 			" that has OpenSHMEM"
 		return []Finding{f}
 	}
@@ -56,7 +56,7 @@ func examineShmem(ctx context.Context) []Finding {
 	}
 	if _, err := exec.LookPath("oshcc"); err != nil {
 		return append(found, Finding{What: "OpenSHMEM PEs", OK: true, Value: "not tried: oshcc not found",
-			Advice: "to compile programs install libopenmpi-dev"})
+			Advice: "to compile programs, install libopenmpi-dev"})
 	}
 	return append(found, tryShmem(ctx, oshrun, v, library))
 }

@@ -58,7 +58,7 @@ func (l *eventLog) Start(h *prof.Host) error {
 	h.WantDFs()
 	l.format = formats[h.String("format")]
 	if l.format == nil {
-		return fmt.Errorf("format=%s: say text, csv or json", h.String("format"))
+		return fmt.Errorf("format=%s: use text, csv or json", h.String("format"))
 	}
 	out, err := h.Open(h.String("file"))
 	if err != nil {

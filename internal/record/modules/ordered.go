@@ -63,7 +63,7 @@ type entry struct {
 func openOrdered(h *prof.Host, out *prof.Output) (*ordered, error) {
 	size := h.Int("buffer")
 	if size < 0 {
-		return nil, fmt.Errorf("buffer=%d: say a number of bytes, or 0 for each line at once", size)
+		return nil, fmt.Errorf("buffer=%d: give a number of bytes, or 0 for each line at once", size)
 	}
 	return newOrdered(h.Session(), out, size), nil
 }

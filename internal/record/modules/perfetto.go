@@ -129,14 +129,14 @@ func (m *Perfetto) Start(h *prof.Host) error {
 	counters := h.Strings("counters")
 	for _, c := range counters {
 		if !slices.Contains(perfettoCounters, c) {
-			return fmt.Errorf("counters=%s: say some of %v", c, perfettoCounters)
+			return fmt.Errorf("counters=%s: use some of %v", c, perfettoCounters)
 		}
 	}
 	switch h.String("precision") {
 	case "ns", "us":
 		m.whole = h.String("precision") == "us"
 	default:
-		return fmt.Errorf("precision=%s: say ns or us", h.String("precision"))
+		return fmt.Errorf("precision=%s: use ns or us", h.String("precision"))
 	}
 	var err error
 	if m.out, err = h.Open(h.String("file")); err != nil {

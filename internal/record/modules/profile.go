@@ -121,7 +121,7 @@ type Durations struct {
 // Start connects the handlers.
 func (m *Profile) Start(h *prof.Host) error {
 	if f := h.String("format"); f != "json" && f != "table" {
-		return fmt.Errorf("format=%s: say json or table", f)
+		return fmt.Errorf("format=%s: use json or table", f)
 	}
 	var err error
 	file := h.String("file")

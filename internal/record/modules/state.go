@@ -110,7 +110,7 @@ func (m *State) Start(h *prof.Host) error {
 	interval, emit := h.Int("interval"), h.Int("emit")
 	for name, ms := range map[string]int{"interval": interval, "emit": emit} {
 		if ms < 0 {
-			return fmt.Errorf("%s=%d: say a number of milliseconds, 0 for never", name, ms)
+			return fmt.Errorf("%s=%d: give a number of milliseconds, 0 for never", name, ms)
 		}
 	}
 	run, ses := h.Run(), h.Session()

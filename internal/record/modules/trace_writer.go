@@ -56,15 +56,15 @@ func TraceOptions(buffer string, pool, level int, sync bool, full, flush string)
 	every, flushErr := time.ParseDuration(flush)
 	switch {
 	case err != nil || size < minTraceBuffer || size > maxTraceBuffer:
-		err = fmt.Errorf("buffer=%s: say 1Ki to 4Mi bytes", buffer)
+		err = fmt.Errorf("buffer=%s: give 1Ki to 4Mi bytes", buffer)
 	case pool < 1 || pool > maxTracePool:
-		err = fmt.Errorf("pool=%d: say 1 to %d", pool, maxTracePool)
+		err = fmt.Errorf("pool=%d: give 1 to %d", pool, maxTracePool)
 	case level < 0 || level > 4:
-		err = fmt.Errorf("level=%d: say 1 (fastest) to 4 (best), or 0 for none", level)
+		err = fmt.Errorf("level=%d: give 1 (fastest) to 4 (best), or 0 for none", level)
 	case full != "wait" && full != "drop":
-		err = fmt.Errorf("full=%s: say wait or drop", full)
+		err = fmt.Errorf("full=%s: use wait or drop", full)
 	case flushErr != nil || every != 0 && (every < minTraceFlush || every > maxTraceFlush):
-		err = fmt.Errorf("flush=%s: say %v to 1h, such as 200ms, or 0 for never", flush, minTraceFlush)
+		err = fmt.Errorf("flush=%s: give %v to 1h, such as 200ms, or 0 for never", flush, minTraceFlush)
 	}
 	opt := trace.Options{BufferBytes: int(size), Pool: pool, Level: level, Sync: sync, FlushEvery: every}
 	if level == 0 {

@@ -111,12 +111,12 @@ func TestViewsParameters(t *testing.T) {
 		value         any
 		want          string
 	}{
-		{StateName, "interval", -1, "module state_module: interval=-1: say a number of milliseconds, 0 for never"},
-		{StateName, "emit", -5, "module state_module: emit=-5: say a number of milliseconds, 0 for never"},
-		{ProfileName, "format", "xml", "module profile_module: format=xml: say json or table"},
-		{PerfettoName, "precision", "s", "module perfetto_module: precision=s: say ns or us"},
+		{StateName, "interval", -1, "module state_module: interval=-1: give a number of milliseconds, 0 for never"},
+		{StateName, "emit", -5, "module state_module: emit=-5: give a number of milliseconds, 0 for never"},
+		{ProfileName, "format", "xml", "module profile_module: format=xml: use json or table"},
+		{PerfettoName, "precision", "s", "module perfetto_module: precision=s: use ns or us"},
 		{PerfettoName, "counters", []string{"Tea"},
-			"module perfetto_module: counters=Tea: say some of [DFSizer DFHeld ReadyQueue SendQueue]"},
+			"module perfetto_module: counters=Tea: use some of [DFSizer DFHeld ReadyQueue SendQueue]"},
 	} {
 		list := prof.Modules()
 		i := slices.IndexFunc(list, func(m prof.ModuleInfo) bool { return m.Name == c.module })

@@ -142,7 +142,7 @@ func incomplete(err error) error {
 	if err == nil {
 		return nil
 	}
-	return console.Exit(console.Damaged, fmt.Errorf("the trace is not complete: %w", console.FileError(err)))
+	return console.Exit(console.Damaged, fmt.Errorf("the trace is incomplete: %w", console.FileError(err)))
 }
 
 // endSource tells those who follow the trace that it is whole.

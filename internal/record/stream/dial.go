@@ -30,7 +30,7 @@ type Target struct {
 func ParseTarget(s string) (Target, error) {
 	wrong := func() (Target, error) {
 		return Target{}, fmt.Errorf(
-			"%q is no collector: say HOST:PORT, or https://HOST:PORT for one with TLS", oneLine(s))
+			"%q is not a collector: use HOST:PORT, or https://HOST:PORT for one with TLS", oneLine(s))
 	}
 	var t Target
 	t.Addr = s
@@ -187,9 +187,9 @@ func httpRefusal(resp *http.Response) error {
 	}
 	hint := ""
 	if strings.Contains(text, "HTTPS") {
-		hint = ": it wants TLS, say https://HOST:PORT"
+		hint = "; it expects TLS: use https://HOST:PORT"
 	}
-	return &Refusal{Code: refusedHTTP, Text: fmt.Sprintf("answers %s, it is no whyslow collector%s",
+	return &Refusal{Code: refusedHTTP, Text: fmt.Sprintf("answers %s, it is not a whyslow collector%s",
 		resp.Status, hint), Final: true}
 }
 

@@ -55,7 +55,7 @@ func (p *Plan) nothing(pattern string) string {
 	ns, name, found := strings.Cut(strings.ReplaceAll(pattern, "::", "."), ".")
 	switch {
 	case !found && !isPattern(pattern):
-		return "that is no name of an event, such as CFEvents.onStarted"
+		return "that is not an event name such as CFEvents.onStarted"
 	case !standardNamespace(ns) || p.matches(pattern):
 		return ""
 	case isPattern(name):

@@ -93,7 +93,7 @@ func (f *file) namespaces(o *hujson.Object) (list []Event) {
 			continue
 		}
 		if !identifier(m.key) {
-			f.warn(m.at, "%q is no name of a namespace: letters, digits and _ only; skipped", m.key)
+			f.warn(m.at, "%q is not a valid namespace name: letters, digits and _ only; skipped", m.key)
 			continue
 		}
 		if !standardNamespace(m.key) {
@@ -113,7 +113,7 @@ func (f *file) namespaces(o *hujson.Object) (list []Event) {
 // event reads an entry of a namespace.
 func (f *file) event(ns string, m member) (e Event, ok bool) {
 	if !identifier(m.key) {
-		f.warn(m.at, "%q is no name of an event: letters, digits and _ only; skipped", m.key)
+		f.warn(m.at, "%q is not a valid event name: letters, digits and _ only; skipped", m.key)
 		return e, false
 	}
 	e = Event{Namespace: ns, Name: m.key, Enabled: true, Pos: f.pos(m.at), EnabledPos: f.pos(m.at)}

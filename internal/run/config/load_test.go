@@ -277,7 +277,7 @@ func TestDeaf(t *testing.T) {
 			"listens to DFEvents.onCreat: there is no event DFEvents.onCreat; did you mean DFEvents.onCreate?"},
 		{"logger_module.events=DFEvents.onCrate*", "listens to DFEvents.onCrate*: there is no such event"},
 		{"logger_module.events=onCreate",
-			"listens to onCreate: that is no name of an event, such as CFEvents.onStarted"},
+			"listens to onCreate: that is not an event name such as CFEvents.onStarted"},
 		{"logger_module.events=", "is on, but listens to no events"},
 		{"logger_module.events=CFEvents.onReady", "is on, but all events it listens to are off: CFEvents.onReady"},
 	} {

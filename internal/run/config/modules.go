@@ -105,7 +105,7 @@ func (f *file) module(m member, known []prof.ModuleInfo) (s Module, ok bool) {
 		return s, false
 	}
 	if !moduleName(m.key) {
-		f.warn(m.at, "%q is no name of a module: letters, digits, _ and - only; skipped", m.key)
+		f.warn(m.at, "%q is not a valid module name: letters, digits, _ and - only; skipped", m.key)
 		return s, false
 	}
 	o, ok := f.object(m)
@@ -155,7 +155,7 @@ func (f *file) params(o *hujson.Object, name string, info *prof.ModuleInfo) map[
 	values := map[string]Value{}
 	for _, m := range f.members(o) {
 		if info == nil && !moduleName(m.key) {
-			f.warn(m.at, "%q is no name of a parameter: letters, digits, _ and - only; skipped", m.key)
+			f.warn(m.at, "%q is not a valid parameter name: letters, digits, _ and - only; skipped", m.key)
 			continue
 		}
 		raw := plain(m.value)

@@ -57,7 +57,7 @@ func splitName(text string) (ns, name string, err error) {
 	t := strings.ReplaceAll(text, "::", ".")
 	ns, name, found := strings.Cut(t, ".")
 	if !found || !identifier(ns) || !identifier(name) {
-		return "", "", fmt.Errorf("%q is no name of an event: write Namespace::onName", text)
+		return "", "", fmt.Errorf("%q is not a valid event name: write Namespace::onName", text)
 	}
 	return ns, name, nil
 }

@@ -116,7 +116,7 @@ func (c *Crew) CoreWarnings(workers, online int) (lines []string) {
 		}
 		switch n := len(cores); {
 		case bound > 0 && narrow < n:
-			lines = append(lines, fmt.Sprintf("%d ranks on %s are bound to %s for %d workers: say 'mpirun"+
+			lines = append(lines, fmt.Sprintf("%d ranks on %s are bound to %s for %d workers: use 'mpirun"+
 				" --bind-to none', or -w %d", bound, host, words.Count(narrow, "core"), workers, narrow))
 		case i == 0 && n == total && n == ranks && online >= 2*n:
 			lines = append(lines, fmt.Sprintf("each rank on %s is bound to 1 core and has 1 worker: 'mpirun"+

@@ -256,7 +256,7 @@ func TestCrew(t *testing.T) {
 	if n := c.Workers(1024); n != 1 {
 		t.Errorf("%d workers", n)
 	}
-	want := "[2 ranks on b are bound to 1 core for 2 workers: say 'mpirun --bind-to none', or -w 1]"
+	want := "[2 ranks on b are bound to 1 core for 2 workers: use 'mpirun --bind-to none', or -w 1]"
 	if got := fmt.Sprint(c.CoreWarnings(2, 4)); got != want {
 		t.Errorf("%s", got)
 	}

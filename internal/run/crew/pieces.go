@@ -23,7 +23,7 @@ func collectPieces(g procs.Group, size int64, read func(b []byte, at int64) erro
 	var most int64
 	for _, b := range sizes {
 		if len(b) != 8 {
-			return errors.New("the processes do not do the same")
+			return errors.New("the processes are not doing the same thing")
 		}
 		most = max(most, int64(binary.LittleEndian.Uint64(b)))
 	}

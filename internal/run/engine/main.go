@@ -56,7 +56,7 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 		case luna.IntParam:
 			n, ok := leadingInt(word)
 			if !ok {
-				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is no number that fits"+
+				return nil, &ArgError{fmt.Sprintf("argument %d of main, int %s: %q is not a number that fits"+
 					" 32 bits", i+1, d.Name, word),
 					"terminate called after throwing an instance of 'std::invalid_argument'"}
 			}
@@ -64,7 +64,7 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 		case luna.RealParam:
 			f, ok := leadingReal(word)
 			if !ok && warn != nil {
-				warn(fmt.Sprintf("argument %d of main, real %s: %q is no number, taken as 0", i+1, d.Name, word))
+				warn(fmt.Sprintf("argument %d of main, real %s: %q is not a number, taken as 0", i+1, d.Name, word))
 			}
 			v.typ, v.f = luna.Real, f
 		default:

@@ -61,8 +61,8 @@ type Part struct {
 	Clock   ClockSync
 }
 
-// ErrElsewhere is returned by Run, at nodes other than 0, where the run did not end well: node 0 says why.
-var ErrElsewhere = errors.New("the run did not end well: node 0 says why")
+// ErrElsewhere is returned by Run, at nodes other than 0, where the run failed: node 0 reports why.
+var ErrElsewhere = errors.New("the run failed: node 0 reports why")
 
 const (
 	msgRests = firstControl + iota

@@ -128,7 +128,7 @@ func parseArg(text string) (trace.Field, arg, error) {
 	if strings.HasPrefix(text, `"`) {
 		s, err := strconv.Unquote(text)
 		if err != nil {
-			return trace.Field{}, arg{}, fmt.Errorf("argument %s is no string as in C", text)
+			return trace.Field{}, arg{}, fmt.Errorf("argument %s is not a C string", text)
 		}
 		return trace.Field{Name: "text", Type: trace.FieldName}, arg{v: s}, nil
 	}
@@ -174,7 +174,7 @@ func constant(text string) (f trace.Field, a arg, ok bool, err error) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return f, a, true, fmt.Errorf("argument %s is no number", text)
+		return f, a, true, fmt.Errorf("argument %s is not a number", text)
 	}
 	f.Type, a.v = trace.FieldFloat, x
 	return f, a, true, nil

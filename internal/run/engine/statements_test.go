@@ -311,7 +311,7 @@ func TestSection7_4_Main(t *testing.T) {
 		{nil, "", "needs 3 arguments, 0 given", "Argv index out of range: 0>=0"},
 		{[]string{"x5", "2", "w"}, "", `argument 1 of main, int a: "x5"`,
 			"terminate called after throwing an instance of 'std::invalid_argument'"},
-		{[]string{"5000000000", "2", "w"}, "", `"5000000000" is no number that fits 32 bits`, "terminate called"},
+		{[]string{"5000000000", "2", "w"}, "", `"5000000000" is not a number that fits 32 bits`, "terminate called"},
 	} {
 		var warned []string
 		o := runProgram(t, p, shape{nodes: 2, workers: 1, args: c.args, loose: c.err != "",
@@ -319,7 +319,7 @@ func TestSection7_4_Main(t *testing.T) {
 				cfg.Warn = func(s string) { warned = append(warned, s) }
 			}})
 		if rubbish := len(c.args) > 1 && c.args[1] == "rubbish"; rubbish != (len(warned) == 1) ||
-			rubbish && warned[0] != `argument 2 of main, real b: "rubbish" is no number, taken as 0` {
+			rubbish && warned[0] != `argument 2 of main, real b: "rubbish" is not a number, taken as 0` {
 			t.Errorf("%q: warned %q", c.args, warned)
 		}
 		if err := engine.CheckArgs(p, c.args); fmt.Sprint(err) != fmt.Sprint(o.err) {

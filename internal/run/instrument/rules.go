@@ -135,15 +135,15 @@ func expression(s string) (toks []token, problem string) {
 	end := 0
 	for _, t := range p.toks {
 		if t.kind == directive || t.kind == bad || strings.Contains(s[end:t.start], "/") || t.kind == mark {
-			return nil, "is no C++ expression" // with a comment, among others, which might swallow what follows
+			return nil, "is not a C++ expression" // with a comment, among others, which might swallow what follows
 		}
 		end = t.end
 	}
 	if strings.ContainsAny(s[end:], `/\`) || p.pair() != nil {
-		return nil, "is no C++ expression"
+		return nil, "is not a C++ expression"
 	}
 	if p.find(0, len(p.toks), ";") < len(p.toks) {
-		return nil, "is no C++ expression"
+		return nil, "is not a C++ expression"
 	}
 	return p.toks, ""
 }

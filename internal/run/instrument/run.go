@@ -148,7 +148,7 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 			return nil, nil, fmt.Errorf("cannot instrument: %w", err)
 		}
 		if !info.Mode().IsRegular() {
-			return nil, nil, fmt.Errorf("cannot instrument %s: it is no file; give the files one by one", name)
+			return nil, nil, fmt.Errorf("cannot instrument %s: it is not a file; give the files one by one", name)
 		}
 		path, err := filepath.Abs(name)
 		if err != nil {
@@ -200,7 +200,7 @@ func writable(target, outDir string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return fmt.Errorf("cannot write %s: it is a symbolic link; name the file that it leads to", target)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write %s: it is no regular file", target)
+		return fmt.Errorf("cannot write %s: it is not a regular file", target)
 	}
 	return nil
 }

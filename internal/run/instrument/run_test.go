@@ -162,7 +162,7 @@ func TestRunErrors(t *testing.T) {
 		want  string
 	}{
 		{[]string{a, dir + "/none.cpp"}, "", "none.cpp: no such file"},
-		{[]string{a, dir}, "", "it is no file; give the files one by one"},
+		{[]string{a, dir}, "", "it is not a file; give the files one by one"},
 		{[]string{a}, dir + "/file/out", "cannot write " + dir + "/file/out/a.cpp: "},
 	} {
 		if _, err := Run(c.names, exitRule, Options{OutDir: c.out}); err == nil ||

@@ -52,7 +52,7 @@ func open(name string, given []byte) *file {
 		return f
 	}
 	if zero := bytes.IndexByte(f.text, 0); zero >= 0 {
-		f.skip(problem{zero, "a zero byte: this is no text in UTF-8 or another extension of ASCII"}, "")
+		f.skip(problem{zero, "a zero byte: this is not text in UTF-8 or another extension of ASCII"}, "")
 		return f
 	}
 	f.toks = lex(f.text, 0, len(f.text))

@@ -185,13 +185,13 @@ func TestBadQuestions(t *testing.T) {
 		text   string
 	}{
 		{"/api/runs/nowhere", 404, "no such run"},
-		{"/api/nothing", 404, "is no question"},
+		{"/api/nothing", 404, "is not a question"},
 		{run + "/factors?from=x", 400, `from="x"`},
 		{run + "/factors?from=5&to=4", 400, "is after to"},
 		{run + "/factors?windows=0", 400, "windows"},
 		{run + "/factors?windows=99999999", 400, "windows"},
 		{run + "/tile?width=0", 400, "width"},
-		{run + "/tile?by=colour", 400, "say code, factor"},
+		{run + "/tile?by=colour", 400, "use code, factor"},
 		{run + "/tile?lanes=3-1", 400, "numbers as in 0-3,7"},
 		{run + "/tile?lanes=77", 400, "lane"},
 		{run + "/cf/7.7777", 404, ""},

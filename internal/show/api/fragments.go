@@ -13,7 +13,7 @@ import (
 func (q *question) code() int {
 	n, err := strconv.ParseUint(q.key, 10, 31)
 	if err != nil {
-		q.err = query.Bad("%.40q is no number of a code fragment", q.key)
+		q.err = query.Bad("%.40q is not a code fragment's number", q.key)
 	}
 	return int(n)
 }

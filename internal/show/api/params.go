@@ -92,7 +92,7 @@ func (p *params) choice(name string, words ...string) string {
 		return words[0]
 	}
 	if !slices.Contains(words, v) {
-		p.bad(name, v, "say "+strings.Join(words, ", "))
+		p.bad(name, v, "use "+strings.Join(words, ", "))
 		return words[0]
 	}
 	return v

@@ -28,7 +28,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET /api/compare", s.compare)
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, http.StatusNotFound, r.URL.Path+" is no question")
+		fail(w, http.StatusNotFound, r.URL.Path+" is not a question")
 	})
 	mux.HandleFunc("GET /api/runs/{id}/updates", s.updates)
 	mux.HandleFunc("GET /api/runs/{id}/export", s.export)

@@ -113,7 +113,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func CheckAddress(address, token string, insecure bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s: say HOST:PORT, such as 127.0.0.1:%d", address, DefaultPort)
+		return fmt.Errorf("%s: use HOST:PORT, such as 127.0.0.1:%d", address, DefaultPort)
 	}
 	if token != "" || insecure {
 		return nil
@@ -121,6 +121,6 @@ func CheckAddress(address, token string, insecure bool) error {
 	if ip := net.ParseIP(strings.Trim(host, "[]")); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s can be reached from other computers: give --token, or --insecure to let everybody in",
+	return fmt.Errorf("%s can be reached from other computers: give --token, or --insecure to allow anyone",
 		address)
 }

@@ -143,7 +143,7 @@ func Names() []string {
 func CheckNames(names []string) error {
 	for _, n := range names {
 		if !slices.Contains(Names(), n) {
-			return fmt.Errorf("there is no experiment %q: say %v", n, Names())
+			return fmt.Errorf("there is no experiment %q: use %v", n, Names())
 		}
 	}
 	return nil

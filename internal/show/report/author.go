@@ -146,8 +146,8 @@ func (a *author) change() {
 		a.para("Reasons, largest gain first. Gains overlap: do not add them up.")
 		a.add(block{In: everywhere, Advice: a.Advice})
 	case u != nil && float64(u.NS) >= goodUseful*float64(a.SLOU.TotalNS):
-		a.para("It is not slow: %s of all processor time is useful work. Only faster user code or more workers "+
-			"make it faster.", shareOf(u.NS, a.SLOU.TotalNS))
+		a.para("This run is not slow: %s of all processor time is useful work. Only faster user code or "+
+			"more workers would help.", shareOf(u.NS, a.SLOU.TotalNS))
 	default:
 		a.para("Nothing stands out: no single reason explains much of the lost time.")
 	}

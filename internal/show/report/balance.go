@@ -88,9 +88,10 @@ func (a *author) efficiency(e *imbalance.Efficiency) {
 	}
 	row(0, "parallel efficiency", e.Parallel, a.say("useful share of all workers' time"))
 	row(1, "load balance", e.LoadBalance,
-		a.say("mean useful time of a worker over the greatest, that of worker %s", e.MaxWorker))
+		a.say("mean useful time of a worker over the largest, that of worker %s", e.MaxWorker))
 	if e.BetweenNodes != nil && len(a.Imbalance.Nodes) > 1 {
-		row(2, "between nodes", e.BetweenNodes, a.say("mean over the mean of the busiest node"))
+		row(2, "between nodes", e.BetweenNodes, a.say("mean of all workers over the mean of the busiest "+
+			"node"))
 		row(2, "within nodes", e.WithinNodes, a.say("mean of the busiest node over the busiest worker"))
 	}
 	row(1, "communication efficiency", e.Communication,
@@ -149,9 +150,10 @@ func (a *author) workerBars(t *imbalance.Fragment) {
 
 func (a *author) uneven(list []imbalance.Fragment) {
 	g := a.table("Balance of code fragments", "code fragment", "#CFs", "#mean|useful time of a worker", "#most",
-		"worker", "#imbalance|most over mean, less 100 %", "#waited|time others waited because of it, at most",
+		"worker", "#imbalance|most over mean, less 100 %", "#waited|upper bound on the time others "+
+			"waited because of it",
 		"#of the loss|as a share of all lost time",
-		"#achievable|what the busiest worker would have at best, with CFs as they are")
+		"#achievable|the least the busiest worker could have with these CFs")
 	for _, f := range list {
 		imb := g.cell(nil)
 		if p := f.Workers.Percent; p != nil {
@@ -185,7 +187,7 @@ func (a *author) utilisation(t *imbalance.Time) {
 	}
 	caption := ""
 	if len(t.Nodes) > 1 {
-		caption = a.say("The line is the mean of all workers; the area lies between the nodes with the least and " +
+		caption = a.say("The line is the mean of all workers; the area spans the nodes from the least to " +
 			"the most.")
 	}
 	f := svg.Frame{Label: a.say("Useful share of all workers' time over time"), Height: 110,
@@ -214,7 +216,8 @@ func (a *author) utilisation(t *imbalance.Time) {
 
 func (a *author) weights(w *imbalance.Weights) {
 	codes := a.table("How well the program's weights predict time", "code fragment", "#CFs", "#weight",
-		"#useful", "#against the others|time per weight over that of all; above 1 its weights are too small",
+		"#useful", "#against the others|time per unit of weight over that of all CFs; above 1 its "+
+			"weights are too small",
 		"#correlation|of weight and time of a CF", "#error|root mean square over the mean")
 	for _, c := range w.Codes {
 		codes.row(c.Code, c.Count, c.Weight, words.Time(c.UsefulNS), optional[float64](c.Relative),

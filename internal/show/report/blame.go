@@ -49,7 +49,7 @@ func (a *author) blame() {
 // causes lists what was waited for, the longest waits first.
 func (a *author) causes() {
 	g := a.table("What was waited for most", "#waiting", "#share|of all processor time", "#times", "factor",
-		"why", "#+queued|starting the awaited CF as soon as it was ready saves at most this much")
+		"why", "#+queued|the most that starting the awaited CF at once would save")
 	g.In = everywhere
 	for i := range a.SLOU.Causes {
 		c := &a.SLOU.Causes[i]
@@ -131,10 +131,10 @@ func (s speaker) nameOf(p blame.Place) string {
 
 func (a *author) starved(s *blame.Starved) {
 	total := a.SLOU.TotalNS
-	a.para("A starving worker waits for a code fragment. That one runs, or waits for another one, and so on. " +
+	a.para("A starving worker waits for a code fragment, which runs or waits for another, and so on. " +
 		"This table charges all starvation to the ends of these chains.")
 	g := a.table(a.say("Root causes of all starvation (%s, %s)", words.Time(s.NS), shareOf(s.NS, total)),
-		"code fragment", "where", "meanwhile it", "#time", "#share|of all processor time", "~")
+		"code fragment", "where", "what it was doing", "#time", "#share|of all processor time", "~")
 	for _, x := range s.Roots {
 		if !g.small(x.NS, s.NS) {
 			g.row(a.nameOf(x.Place), place(x.File, x.Line), a.doing(x.Doing), words.Time(x.NS),
@@ -142,7 +142,7 @@ func (a *author) starved(s *blame.Starved) {
 		}
 	}
 	a.details("The chains", func() {
-		g := a.table("Chains: whom workers waited for, and whom those waited for", "code fragment", "meanwhile it",
+		g := a.table("Chains: what workers waited for, and what that waited for", "code fragment", "what it was doing",
 			"#time", "#share|of all processor time", "#waits")
 		g.Plain = true
 		a.chain(g, s.Chains, s.NS, 0)

@@ -21,10 +21,11 @@ func findings(r *lifecycle.Result) []finding {
 			true},
 		{r.ProducedTwice, "DFs produced twice", "They got a second value.", true},
 		{r.Unanswered, "Requests never answered", "They went to another node; nothing came back.", true},
-		{r.LateRequests, "Requests that came too late", "The DF was gone when its request came. That does no " +
-			"harm if the CF ran: it got the DF in another way.", false},
+		{r.LateRequests, "Requests that came too late", "The DF was gone when its request came. This is " +
+			"harmless if the CF ran: it got the DF another way.", false},
 		{r.NeverUsed, "DFs never used", "No CF took, awaited or requested them: making them was useless.", false},
-		{r.HeldToEnd, "DFs held to the end", "The program did not delete them: no error, but memory.", false},
+		{r.HeldToEnd, "DFs held to the end", "The program did not delete them: not an error, but it " +
+			"costs memory.", false},
 	}
 }
 
@@ -56,7 +57,8 @@ func (a *author) correctness() {
 	wrong := a.wrong(r)
 	switch {
 	case !r.Final:
-		a.para("The run was cut short: what is left below was in progress and no fault in itself.")
+		a.para("The run was cut short: what is listed below was in progress, which is not a fault in " +
+			"itself.")
 	case len(wrong) > 0:
 		a.warn("The program is wrong: %s.", strings.Join(wrong, "; "))
 		a.add(block{In: short, Head: a.say("Wrong"), Colour: "S",

@@ -21,7 +21,7 @@ const (
 func (a *author) memory() {
 	r := a.Series
 	for _, m := range r.Missing {
-		a.warn("%s was not recorded: there are no %s.", m.Event, a.listOf(a.allNamed(seriesNames, m.Series)))
+		a.warn("%s was not recorded, so there are no %s.", m.Event, a.listOf(a.allNamed(seriesNames, m.Series)))
 	}
 	if m := r.Memory; m != nil && m.Total.Bytes > 0 {
 		a.line("Memory", a.inMemory(m)+".")

@@ -105,7 +105,7 @@ func (a *author) timeHint() string {
 		}
 	}
 	from, to := windowBounds(a.SLOU, least)
-	return a.say("There was least useful work between %s and %s: %s.", words.Time(from), words.Time(to),
+	return a.say("Useful work was lowest between %s and %s: %s.", words.Time(from), words.Time(to),
 		shareOf(u[least], (to-from)*int64(a.Run.Workers)))
 }
 
@@ -217,7 +217,7 @@ func (a *author) workerHeat(w *slou.Windows) {
 	frame := svg.Frame{Label: a.say("What each " + who + " did most in each window of time"),
 		X: a.timeAxis(a.SLOU.WallNS)}
 	a.plot("Each "+who, func() string { return heat.Draw(frame) },
-		"The colour is the factor with most of the window; the stronger, the larger its share.",
+		"The colour shows the largest factor of the window; the stronger it is, the larger the share.",
 		a.factorLegend(a.SLOU)...)
 }
 

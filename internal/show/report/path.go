@@ -305,7 +305,8 @@ func (a *author) bounds(k *critical.Work) {
 		a.heading("What more workers would give")
 	}
 	if len(k.Bounds) > 1 {
-		g := a.table("Bounds on the time by number of workers, if messages and the run-time system cost nothing",
+		g := a.table("Bounds on wall time by number of workers, if messages and the run-time system cost "+
+			"nothing",
 			"#workers", "#at best", "#at worst|with any scheduler that leaves no worker idle while a CF is ready",
 			"#speed-up at best", "#at worst")
 		for _, b := range k.Bounds {
@@ -341,8 +342,8 @@ func (s speaker) bounded(k *critical.Work, wall int64) string {
 
 func (a *author) slack(list []critical.Fragment) {
 	g := a.table("Slack by code fragment", "code fragment", "#CFs", "#useful", "#without slack", "#on the path",
-		"#least|by how much any one of them could end later",
-		"#all at once|by how much each of them could take longer at once", "#mean", "#most")
+		"#least|how much later any one of them could end",
+		"#all at once|how much longer each of them could take if all did", "#mean", "#most")
 	for _, f := range list {
 		if f.Kind == trace.Atomic.String() { // others change little when they are faster
 			g.row(f.Code, f.Count, words.Time(f.UsefulNS), f.Critical, f.OnPath, words.Time(f.MinNS),

@@ -36,7 +36,7 @@ const (
 func (p *pgas) newCube() *cube {
 	c := &cube{
 		Data: cubeData{Time: words.TimeUnits[p.lang], Size: words.ByteUnits[p.lang]},
-		Metrics: newGrid(p.speaker, "Where the threads' time went, of the time between their first and last events",
+		Metrics: newGrid(p.speaker, "Where the threads' time went, between their first and last events",
 			"metric", "#time", "#share", "~"),
 		Calls:   newGrid(p.speaker, "Call paths", "call path", "#total|with the call paths below", "#own", "~"),
 		Threads: newGrid(p.speaker, "Threads", "thread", "#time", "~"),

@@ -70,7 +70,7 @@ func (p *pgas) treeShown() (shown map[int]bool, left int) {
 
 func (p *pgas) lossTable() {
 	g := p.table("What was lost most", "#lost", "#share|of all threads' time", "pattern", "where", "late",
-		"#+times|how often it was the last", "+meanwhile it")
+		"#+times|how often it was the last", "+what it was doing")
 	g.In = everywhere
 	for i, l := range p.losses() {
 		if g.small(l.ns, p.total[0]) {
@@ -111,7 +111,7 @@ func (p *pgas) doing(l *pattern.Late) string {
 
 func (p *pgas) lateTable() {
 	g := p.table("Who was late", "thread", "pattern", "call path of those who waited", "#they lost", "#times",
-		"meanwhile it")
+		"what it was doing")
 	for i := range p.Late {
 		l := &p.Late[i]
 		if !g.small(l.NS, p.total[0]) {
@@ -195,8 +195,8 @@ func (p *pgas) collectiveTable() {
 		"#at the end"}
 	modes := slices.ContainsFunc(p.Collectives, func(c pattern.Collective) bool { return c.Sync != "" })
 	if modes {
-		heads = append(heads, "modes", "#IN_MYSYNC saves|at most: waits that only IN_ALLSYNC asks for",
-			"#after a barrier|calls right before which every member had left a barrier")
+		heads = append(heads, "modes", "#IN_MYSYNC saves|upper bound: waits that only IN_ALLSYNC requires",
+			"#after a barrier|calls that every member reached straight from a barrier")
 	}
 	g := p.table("Collectives and barriers", heads...)
 	for _, c := range p.Collectives {
@@ -214,8 +214,8 @@ func (p *pgas) collectiveTable() {
 
 func (p *pgas) transferTable() {
 	g := p.table("Blocking transfers", "call path", "#times", "#bytes", "#time", "#each",
-		"#runs|sequences without anything else between them",
-		"#overlap saves|at most, with all of a run in flight at once")
+		"#runs|sequences with nothing else in between",
+		"#overlap saves|upper bound, with all transfers of a sequence in flight at once")
 	for _, x := range p.Transfers {
 		g.row(p.callPath(x.Call), x.Count, words.Size(x.Bytes), words.Time(x.NS), words.Time(mean(x.NS, x.Count)),
 			x.Runs, words.Time(x.OverlapNS))
@@ -224,7 +224,7 @@ func (p *pgas) transferTable() {
 
 // readingTable has the metrics that are no part of all time: other definitions, and counts.
 func (p *pgas) readingTable() {
-	g := p.table("Other definitions of the same time, beside the sum", "metric", "instead of", "#time",
+	g := p.table("Other definitions of the same time, not in the sum", "metric", "instead of", "#time",
 		"how it is computed")
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
@@ -339,7 +339,7 @@ func (p *pgas) transferWords() string {
 	s := p.say("%s of %s in %s; longest in %s: %s", counted(n, "blocking transfer"), words.Size(size),
 		words.Time(ns), p.callPath(f.Call), words.Time(f.NS))
 	if f.Runs > 0 {
-		s += p.say(", %s in a row; under way at once they would take up to %s less", counted(f.Runs, "run"),
+		s += p.say(", %s in a row; overlapped, they would take up to %s less", counted(f.Runs, "run"),
 			words.Time(f.OverlapNS))
 	}
 	return s

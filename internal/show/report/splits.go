@@ -28,7 +28,7 @@ func (a *author) splits() {
 	}
 	if len(r.Structured) > 0 {
 		a.details("Structured code fragments", func() {
-			g := a.table("Structured code fragments: run by the system, beside the factors", "code fragment", "kind",
+			g := a.table("Structured code fragments: run by the system, outside the factors", "code fragment", "kind",
 				"#CFs", "#time")
 			for _, s := range r.Structured {
 				g.row(s.Code, s.Kind, s.Count, words.Time(s.NS))

@@ -60,8 +60,8 @@ func (a *author) summary() {
 			return svg.Strip(a.say("Shares of all processor time: %s", a.sharesInWords(&r.Factors, r.TotalNS)), 26,
 				a.factorParts(&r.Factors, r.TotalNS, true))
 		}
-		a.plot("", strip, a.say("All processor time, %s: workers x wall time, and the cores that the run-time "+
-			"system used beside them.", words.Time(r.TotalNS)), a.factorLegend(r)...)
+		a.plot("", strip, a.say("All processor time, %s: workers x wall time, plus the cores that the "+
+			"run-time system used beyond them.", words.Time(r.TotalNS)), a.factorLegend(r)...)
 	}
 	if len(a.Advice) > 0 {
 		a.add(block{In: paper, Advice: a.Advice[:min(len(a.Advice), maxAdvice)], Brief: true})

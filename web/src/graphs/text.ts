@@ -26,7 +26,7 @@ export const text = dictionary(
     depth: "Depth", limit: "At most", centre: "Centre here", back: "Code fragments",
     at: (t: string) => `at ${t}`, nodeBand: (n: number) => `Node ${n}`, nowhere: "not here",
     tipNowhere: "On no node at this time, or on several",
-    waiting: "waits", ready: "ready", running: "runs", finished: "finished", moving: "on its way",
+    waiting: "waits", ready: "ready", running: "runs", finished: "finished", moving: "in flight",
     held: "held", made: "created", gone: "gone", absent: "not yet",
     more: (n: string) => `${n} more beyond these.`,
     codesNone: "No CF is known in this interval.", double: "Double click or Enter: centre there.",

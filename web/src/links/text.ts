@@ -19,7 +19,7 @@ export const text = dictionary(
     over: "Over", greatest: "Cells", sent: (v: string) => `sent in all: ${v}`,
     total: (v: string) => `Total ${v}`, amount: "Value", notRecorded: "This value was not recorded.",
     cost: "What links cost",
-    costHelp: "Latency: the time workers waited for what was on its way over the link.", latency: "Latency",
+    costHelp: "Latency: the time workers waited for messages crossing the link.", latency: "Latency",
     bytes: "Bytes", ofLatency: (s: string) => `${s} of the latency of the whole run`,
     causes: "For which data workers waited", causesOf: (l: string) => `For which data workers waited: ${l}`,
     wholeRun: "whole run", df: "DF", producer: "Produced", consumer: "Waited", time: "Lost", times: "Times",

@@ -19,7 +19,7 @@ export const text = dictionary(
     tipAfterBarrier:
       "Operations right before which all members had left a barrier: nothing was written in between",
     runs: "Sequences", overlap: "Could overlap", tipRuns: "Sequences of transfers with nothing between them",
-    tipOverlap: "What would be saved if those of a sequence were under way at once", opCalls: "Operations",
+    tipOverlap: "What overlapping the transfers of a sequence would save", opCalls: "Operations",
     syncs: "Synchronisations", puts: "Puts", gets: "Gets", atomics: "Atomics", sent: "Sent",
     received: "Received",
     thread0: (n: number) => `thread ${n}`, thread1: (n: number, s: number) => `thread ${n}.${s}`,

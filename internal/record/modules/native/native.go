@@ -78,14 +78,14 @@ func Open(path string) (prof.ModuleInfo, error) {
 		return none, fmt.Errorf("cannot load the module library %s: it %w", path, fault("meanwhile", c))
 	}
 	if c != nil {
-		return none, fmt.Errorf("cannot load the module library %s: it has crashed meanwhile: %s", path,
+		return none, fmt.Errorf("cannot load the module library %s: it crashed while it was being loaded: %s", path,
 			crashText(c))
 	}
 	if why != nil {
 		text := strings.TrimPrefix(C.GoString(why), full+": ")
 		C.free(unsafe.Pointer(why))
 		if text == "" {
-			return none, fmt.Errorf("%s is no module library: it has no function whyslow_module; see"+
+			return none, fmt.Errorf("%s is not a module library: it has no function whyslow_module; see"+
 				" WHYSLOW_MODULE in whyslow_module.hpp", path)
 		}
 		return none, fmt.Errorf("cannot load the module library %s: %s", path, text)
@@ -136,7 +136,7 @@ func describe(d *C.wsm_module) (prof.ModuleInfo, error) {
 	}
 	for _, m := range prof.Modules() {
 		if m.Name == info.Name || slices.Contains(m.Aliases, info.Name) {
-			return none, fmt.Errorf("the name %s is that of a module of whyslow itself", info.Name)
+			return none, fmt.Errorf("%s is the name of one of whyslow's own modules", info.Name)
 		}
 	}
 	if d.start == nil {

@@ -87,10 +87,10 @@ func newParam(name string, typ int, value, doc string) (prof.Param, error) {
 		}
 		p.Default = list
 	default:
-		return p, fmt.Errorf("parameter %q has a type without a meaning, %d", name, typ)
+		return p, fmt.Errorf("parameter %q has an unknown type, %d", name, typ)
 	}
 	if err != nil {
-		return p, fmt.Errorf("parameter %q has a default that is none of its type: %q", name, value)
+		return p, fmt.Errorf("parameter %q has a default that does not fit its type: %q", name, value)
 	}
 	if name == "" {
 		return p, fmt.Errorf("a parameter has no name")

@@ -103,7 +103,7 @@ func New(ctx context.Context, words []string) (*Launch, error) {
 	if l.openMPI != (Version{}) && os.Geteuid() == 0 && !slices.Contains(words, "--allow-run-as-root") &&
 		!(isSet("OMPI_ALLOW_RUN_AS_ROOT") && isSet("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) {
 		name := words[l.launcher]
-		return nil, fmt.Errorf("%s does not run as root unless told to: say %s --allow-run-as-root, or set"+
+		return nil, fmt.Errorf("%s does not run as root unless told to: use %s --allow-run-as-root, or set"+
 			" OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", name, name)
 	}
 	return l, ctx.Err()

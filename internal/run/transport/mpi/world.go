@@ -41,11 +41,11 @@ type World struct {
 func Init() (*World, error) {
 	var already C.int
 	if C.MPI_Initialized(&already); already != 0 {
-		return nil, errors.New("MPI is started already: a process can do so once")
+		return nil, errors.New("MPI is already started: a process can start it only once")
 	}
 	var provided C.int
 	if err := C.ws_init(&provided); err != C.MPI_SUCCESS {
-		return nil, fmt.Errorf("MPI does not start: %s", text(err))
+		return nil, fmt.Errorf("MPI failed to start: %s", text(err))
 	}
 	if provided < C.MPI_THREAD_SERIALIZED {
 		C.ws_finalize()

@@ -23,7 +23,7 @@ func (l *List) findDF(key string) (*wantedDF, error) {
 	a, err1 := strconv.ParseUint(at, 10, 16)
 	b, err2 := strconv.ParseUint(number, 10, 32)
 	if !ok || err1 != nil || err2 != nil {
-		return nil, query.Bad("%q is no DF; DFs have keys like 0:17: node, number", key)
+		return nil, query.Bad("%q is not a DF; DFs have keys like 0:17: node, number", key)
 	}
 	if l.nodes[int(a)] == nil {
 		return nil, query.Missing("there is no DF %s in this trace", key)

@@ -285,7 +285,7 @@ func TestManyLines(t *testing.T) {
 	}
 	last := story.Lines[len(story.Lines)-1]
 	if len(story.Runs) != runsShown || story.TotalNS != 1100*4 ||
-		last.Text != "and more: 1080 lines are left out" || len(story.Lines) != 1+linesShown+1 {
+		last.Text != "1080 more lines are not shown" || len(story.Lines) != 1+linesShown+1 {
 		t.Errorf("%d runs, %d ns, %d lines, %q", len(story.Runs), story.TotalNS, len(story.Lines), last.Text)
 	}
 }

@@ -28,7 +28,7 @@ var (
 	ranNumber = phrase{"ran on worker %d of node %d for %s, execution %d",
 		"исполнялся рабочим потоком %d узла %d: %s, исполнение %d"}
 	hadProcessor = phrase{", of which it had the processor for %s", ", из них процессор был занят им %s"}
-	lostBefore   = phrase{"before it worker %d of node %d had lost %s: %s",
+	lostBefore   = phrase{"before that, worker %d of node %d lost %s: %s",
 		"перед ним рабочий поток %d узла %d потерял %s: %s"}
 	started = phrase{"started on worker %d of node %d and had not ended when the trace ends",
 		"начат рабочим потоком %d узла %d и к концу трассы не закончен"}
@@ -52,7 +52,7 @@ var (
 		"к концу трассы ни один рабочий поток его не рассмотрел"}
 	neverStarted = phrase{"was ready and had not started when the trace ends",
 		"был готов и к концу трассы не начат"}
-	onItsWay = phrase{"was on its way to node %d when the trace ends",
+	onItsWay = phrase{"was in flight to node %d when the trace ends",
 		"к концу трассы был в пути на узел %d"}
 	waitsNotMade = phrase{"waits for %s, which was not made", "ждёт %s, который не вычислен"}
 	waitsMakers  = phrase{"waits for %s, which was not made; others of that name are made by %s",
@@ -61,20 +61,20 @@ var (
 		"ждёт %s, его вычислил бы %s, который тоже ждёт"}
 	waitsMay = phrase{"waits for %s, which may be made by %s, which waits, too",
 		"ждёт %s, его может вычислить %s, который тоже ждёт"}
-	waitsComing = phrase{"waits for %s, which was on its way to node %d when the trace ends",
+	waitsComing = phrase{"waits for %s, which was in flight to node %d when the trace ends",
 		"ждёт %s, который к концу трассы был в пути на узел %d"}
 	waitsGone = phrase{"waits for %s, which was made by %s and destroyed on node %d",
 		"ждёт %s, который вычислил %s и который уничтожен на узле %d"}
 	waitsMade = phrase{"waits for %s, which was made by %s on node %d and had not come when the trace ends",
 		"ждёт %s, который вычислил %s на узле %d и который к концу трассы не пришёл"}
-	andMoreLines = phrase{"and more: %d lines are left out", "и так далее: пропущено строк: %d"}
+	andMoreLines = phrase{"%d more lines are not shown", "и так далее: пропущено строк: %d"}
 )
 
 // What is told of a DF.
 var (
 	dfMadeBy = phrase{"was made by %s on node %d", "вычислен на узле %[2]d, вычислил его %[1]s"}
 	dfMade   = phrase{"was made on node %d", "вычислен на узле %d"}
-	dfTwice  = phrase{"was made again by %s, after %s: a DF gets its value once",
+	dfTwice  = phrase{"was made again by %s, after %s: a DF gets only one value",
 		"вычислен ещё раз, вычислил %s, а первым %s: ФД получает значение один раз"}
 	dfAsked   = phrase{"node %d asked node %d for it, for %s", "узел %d запросил его у узла %d, нужен для %s"}
 	dfAskedBy = phrase{"node %d asked node %d for it", "узел %d запросил его у узла %d"}
@@ -82,8 +82,8 @@ var (
 	dfSent    = phrase{"was sent over link %s, %s", "отправлен по связи %s, %s"}
 	dfCame    = phrase{"came to node %d over link %s after %s", "пришёл на узел %d по связи %s через %s"}
 	dfCameOdd = phrase{"came to node %d over link %s", "пришёл на узел %d по связи %s"}
-	dfStored  = phrase{"is held on node %d from now on", "с этого времени хранится на узле %d"}
-	dfDropped = phrase{"is given up on node %d", "больше не хранится на узле %d"}
+	dfStored  = phrase{"is held on node %d from here on", "с этого времени хранится на узле %d"}
+	dfDropped = phrase{"is dropped on node %d", "больше не хранится на узле %d"}
 	dfUsed    = phrase{"%s was given it and started", "%s получил его и начат"}
 	dfWaited  = phrase{"%s began to wait for it", "%s начал его ждать"}
 	dfExpired = phrase{"was destroyed on node %d: it had been asked for as often as announced",
