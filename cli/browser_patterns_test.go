@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // pagePatterns looks at a run of a program with regions: three columns whose amounts are those of the report.
@@ -19,7 +19,7 @@ func pagePatterns(t *testing.T, p *pages) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "patterns.trace")
-	if err := trace.Parse(strings.NewReader(string(text)), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(string(text)), dir); err != nil {
 		t.Fatal(err)
 	}
 	var want struct{ PGAS *pattern.Result }

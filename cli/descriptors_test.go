@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -25,7 +26,7 @@ func TestFewDescriptors(t *testing.T) {
 			"10ms Global.onProgramFinished\n", n, n)
 	}
 	for name, text := range map[string]*strings.Builder{"t.trace": &text, "r.trace": &regions} {
-		if err := trace.Parse(strings.NewReader(text.String()), filepath.Join(dir, name)); err != nil {
+		if err := twin.Parse(strings.NewReader(text.String()), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/lunalog"
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -105,8 +106,8 @@ func parseTwin(io console.IO, o *dumpOptions) error {
 	if err := recording.MakeFolder(o.out); err != nil {
 		return badInput(err)
 	}
-	err := trace.Parse(bufio.NewReaderSize(in, 1<<20), o.out)
-	var syntax *trace.SyntaxError
+	err := twin.Parse(bufio.NewReaderSize(in, 1<<20), o.out)
+	var syntax *twin.SyntaxError
 	if errors.As(err, &syntax) {
 		err = fmt.Errorf("%s:%w", o.parse, err)
 	}
@@ -136,7 +137,7 @@ func dumpTrace(ctx context.Context, std console.IO, o *dumpOptions, path string)
 	case o.json:
 		err = eventjson.Dump(w, r, &opt)
 	default:
-		err = trace.Dump(w, r, opt)
+		err = twin.Dump(w, r, opt)
 	}
 	err = errors.Join(err, w.Flush())
 	switch {

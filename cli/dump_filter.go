@@ -13,6 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	modelquery "github.com/whyslow/whyslow/internal/model/query"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -47,7 +48,7 @@ func (f *eventFilter) empty() bool {
 }
 
 // options turns the filter into options of a dump. An error is the user's.
-func (f *eventFilter) options(r *trace.Reader) (o trace.DumpOptions, err error) {
+func (f *eventFilter) options(r *trace.Reader) (o twin.Options, err error) {
 	if f.empty() {
 		return o, nil
 	}

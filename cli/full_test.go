@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/console"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // TestFullOutput: every verb that prints says in one line that it could not.
@@ -18,7 +18,7 @@ func TestFullOutput(t *testing.T) {
 	home, dir := lunaHome(t), t.TempDir()
 	const text = "#node 0\n#code 1 f function\n#site 1 code=1\n0 Global.onProgramStarted\n1 Region.onEntered 1\n" +
 		"9 Region.onExited 1\n10 Global.onProgramFinished\n"
-	if err := trace.Parse(strings.NewReader(text), filepath.Join(dir, "t.trace")); err != nil {
+	if err := twin.Parse(strings.NewReader(text), filepath.Join(dir, "t.trace")); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"", "--help", "help report", "completion bash", "version", "version --json",

@@ -29,7 +29,7 @@ func greedyTrace(t *testing.T, dir string) {
 		fmt.Fprint(b, "900000 n0 s0 GlobalEvents.onProgramFinished cpu=0\n")
 		w.CloseWithError(b.Flush())
 	}()
-	if err := trace.Parse(bufio.NewReader(r), filepath.Join(dir, "g.trace")); err != nil {
+	if err := twin.Parse(bufio.NewReader(r), filepath.Join(dir, "g.trace")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +28,7 @@ func manyNodes(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	one := t.TempDir()
-	if err := trace.Parse(bytes.NewReader(text), one); err != nil {
+	if err := twin.Parse(bytes.NewReader(text), one); err != nil {
 		t.Fatal(err)
 	}
 	r, err := trace.Open(one)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -32,7 +33,7 @@ func recording(t testing.TB) (ses *Session, s *Stream, text func() string) {
 		}
 		defer r.Close()
 		var b bytes.Buffer
-		if err := trace.Dump(&b, r, trace.DumpOptions{NoDefs: true}); err != nil {
+		if err := twin.Dump(&b, r, twin.Options{NoDefs: true}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

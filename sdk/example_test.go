@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 var cBlock = regexp.MustCompile("(?ms)^```c\n(.*?)^```$")
@@ -44,7 +44,7 @@ func TestExample(t *testing.T) {
 			t.Errorf("useful work %+v", sum.Factors.U)
 		}
 		var text bytes.Buffer
-		if err := trace.Dump(&text, open(t, res.trace)); err != nil {
+		if err := twin.Dump(&text, open(t, res.trace)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{

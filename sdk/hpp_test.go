@@ -13,6 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -79,7 +80,7 @@ func lineNumber(s string) string { return sourceLine.ReplaceAllString(s, "$1:LIN
 func dump(t testing.TB, path string) string {
 	t.Helper()
 	var text strings.Builder
-	if err := trace.Dump(&text, open(t, path)); err != nil {
+	if err := twin.Dump(&text, open(t, path)); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()

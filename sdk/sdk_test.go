@@ -19,6 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -127,7 +128,7 @@ func TestKinds(t *testing.T) {
 				res.ok(t, 0, "")
 				r := open(t, res.trace)
 				var text bytes.Buffer
-				if err := trace.Dump(&text, r); err != nil {
+				if err := twin.Dump(&text, r); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(string(want), text.String()); diff != "" {

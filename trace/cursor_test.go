@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	. "github.com/whyslow/whyslow/trace"
 )
 
@@ -102,7 +103,7 @@ func TestReadingByTime(t *testing.T) {
 		}
 		before = r.BytesRead()
 		var text bytes.Buffer
-		if err := Dump(&text, r, DumpOptions{In: &in, NoDefs: true}); err != nil {
+		if err := twin.Dump(&text, r, twin.Options{In: &in, NoDefs: true}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(text.String(), "\n"); n != want || r.BytesRead()-before != read {
@@ -114,7 +115,7 @@ func TestReadingByTime(t *testing.T) {
 func TestDumpOfSomeStreams(t *testing.T) {
 	r := mustOpen(t, twoNodes(t))
 	var text bytes.Buffer
-	err := Dump(&text, r, DumpOptions{NoDefs: true, Streams: func(node, stream int) bool {
+	err := twin.Dump(&text, r, twin.Options{NoDefs: true, Streams: func(node, stream int) bool {
 		return node == 1 && stream == 0
 	}})
 	if err != nil || r.BytesRead() > r.Size()/3 {
@@ -216,72 +217,6 @@ func TestManyMissingFiles(t *testing.T) {
 	p := mustOpen(t, dir).Problems()
 	if last := p[len(p)-1].String(); len(p) != 1001 || last != "04999.wst: 4998 files are missing in all" {
 		t.Errorf("%d problems, %s", len(p), last)
-	}
-}
-
-// Part of a trace comes with the definitions that it uses, and is a trace again.
-func TestDumpOfPartIsATrace(t *testing.T) {
-	twin := `#node 0
-#kind 256 My.onStep word:Name
-#kind 257 My.onOther x:Int
-#string "lock"
-#string "used by others"
-#code 1 mult atomic at=mxm.fa:3:1
-#code 2 add atomic at=mxm.fa:9:1
-#site 1 code=1 at=mxm.fa:12:3 "mult(a, b)"
-#site 2 code=2 at=mxm.fa:13:3
-#df 3 a [0 1 2]
-#df 4 b [0 2 2]
-1 n0 s0 CFEvents.onCreated cf=0.1 site=2 parent=- execution=1 weight=1 indices=[]
-2 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs=[3]
-3 n0 s0 My.onStep word="lock"
-4 n0 s0 My.onOther x=1
-5 n0 s0 DFEvents.onStored df=4 size=8
-#node 1
-#df 9 c [0 3]
-3 n1 s0 CFEvents.onReady cf=0.1 late=0
-5 n1 s0 DFEvents.onStored df=9 size=8
-`
-	dir := t.TempDir()
-	if err := Parse(strings.NewReader(twin), dir); err != nil {
-		t.Fatal(err)
-	}
-	r := mustOpen(t, dir)
-	for _, c := range []struct {
-		opt  DumpOptions
-		want string
-	}{
-		{DumpOptions{In: &Span{1, 3}}, `#node 0
-#kind 256 My.onStep word:Name
-#string "lock"
-#code 2 add atomic at=mxm.fa:9:1
-#site 2 code=2 at=mxm.fa:13:3
-#df 3 a [0 1 2]
-#node 1
-1 n0 s0 CFEvents.onCreated cf=0.1 site=2 parent=- execution=1 weight=1 indices=[]
-2 n0 s0 CFEvents.onStarted cf=0.1 execution=1 inputs=[3]
-3 n0 s0 My.onStep word=lock
-3 n1 s0 CFEvents.onReady cf=0.1 late=0
-`},
-		{DumpOptions{Keep: func(_ *Defs, b *Batch, i int) bool { return b.Kind[i] == KindDFStored },
-			Streams: func(node, _ int) bool { return node == 1 }},
-			"#node 1\n#df 9 c [0 3]\n5 n1 s0 DFEvents.onStored df=9 size=8\n"},
-		{DumpOptions{In: &Span{100, 200}}, ""},
-	} {
-		var text, again bytes.Buffer
-		if err := Dump(&text, r, c.opt); err != nil || text.String() != c.want {
-			t.Errorf("%v\n%s\nwant\n%s", err, &text, c.want)
-		}
-		if c.want == "" {
-			continue
-		}
-		part := t.TempDir()
-		if err := Parse(strings.NewReader(text.String()), part); err != nil {
-			t.Fatal(err)
-		}
-		if err := Dump(&again, mustOpen(t, part)); err != nil || again.String() != text.String() {
-			t.Errorf("%v\n%s", err, &again)
-		}
 	}
 }
 

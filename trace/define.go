@@ -48,8 +48,7 @@ type definer struct {
 	userKind map[[2]string]Kind
 	specs    map[Kind]KindSpec // of user kinds
 	next     Name
-	reserved map[Name]bool // numbers that must not be given to strings
-	full     []pending     // portions that are large enough, in order
+	full     []pending // portions that are large enough, in order
 	pending
 }
 
@@ -148,9 +147,6 @@ func (w *Writer) Name(s string) Name {
 	defer d.mu.Unlock()
 	n, ok := d.names[s]
 	if !ok {
-		for d.reserved[d.next] {
-			d.next++
-		}
 		n = d.next
 		d.next++
 		d.names[s] = n
@@ -159,24 +155,11 @@ func (w *Writer) Name(s string) Name {
 	return n
 }
 
-// nameAs gives a string a certain number and reports whether that was free.
-func (w *Writer) nameAs(n Name, s string) bool {
-	d := &w.defs
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	old, known := d.names[s]
-	switch {
-	case known && old == n:
-		return true
-	case n == 0, n < d.next && !d.reserved[n]:
-		return false
-	}
-	d.reserved[n] = true
-	if !known {
-		d.names[s] = n
-	}
-	d.row(tagString, append(binary.AppendUvarint(nil, uint64(n)), s...))
-	return true
+// DefineName gives a string a number of the caller's choice, instead of Name, which does not know it.
+func (w *Writer) DefineName(n Name, s string) {
+	w.defs.mu.Lock()
+	defer w.defs.mu.Unlock()
+	w.defs.row(tagString, append(binary.AppendUvarint(nil, uint64(n)), s...))
 }
 
 // DefineCode defines a code fragment. A number defined again takes the new meaning, here and in the other
@@ -221,15 +204,10 @@ func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
 	d.mu.Unlock()
 }
 
-// DefineKind declares an event of a user namespace and returns its number in this file. The same namespace,
-// name and field types may be declared again; with other types it is an error.
+// DefineKind declares an event of a user namespace and returns its number in this file: spec.Kind, or the next
+// one if that is 0. The same namespace, name and field types may be declared again; with other types it is an
+// error.
 func (w *Writer) DefineKind(spec KindSpec) (Kind, error) {
-	spec.Kind = 0
-	return w.defineKind(spec)
-}
-
-// defineKind declares a user kind under the number in spec, or the next one for 0.
-func (w *Writer) defineKind(spec KindSpec) (Kind, error) {
 	if err := spec.Check(); err != nil {
 		return 0, err
 	}
@@ -330,16 +308,11 @@ func (s *KindSpec) Check() error {
 }
 
 func identifier(s string) bool {
-	for i := range len(s) {
-		if !wordByte(s[i]) || i == 0 && digit(s[i]) {
+	for i, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
 			return false
 		}
 	}
 	return s != "" && len(s) <= 256
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-func wordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || digit(c)
 }

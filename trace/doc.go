@@ -1,5 +1,4 @@
-// Package trace writes and reads traces: a table of event kinds (kinds.go), a Writer and a Reader, and a text
-// twin (Dump, Parse).
+// Package trace writes and reads traces: a table of event kinds (kinds.go), a Writer and a Reader.
 //
 // A trace is a folder: run.json (RunInfo) and a file per node, NNNNN.wst, of checksummed blocks of events and
 // definitions. docs/trace-format.md gives every byte of them, for those who write a reader or writer in

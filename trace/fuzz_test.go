@@ -6,10 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
 )
@@ -48,8 +45,7 @@ func resumAll(data []byte) {
 	}
 }
 
-// Whatever a file holds: no panic, no endless loop, no allocation out of proportion,
-// and what can be read can be dumped.
+// Whatever a file holds: no panic, no endless loop, no allocation out of proportion.
 func FuzzFile(f *testing.F) {
 	for _, level := range []int{-1, 1} {
 		dir := f.TempDir()
@@ -95,10 +91,6 @@ func FuzzFile(f *testing.F) {
 		if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(32<<20+20000*len(data)); got > limit {
 			t.Errorf("%d bytes allocated for a file of %d", got, len(data))
 		}
-		var text bytes.Buffer
-		if err := Dump(&text, r); err != nil {
-			t.Fatal(err)
-		}
 		for _, p := range r.Problems() {
 			_ = p.String()
 		}
@@ -122,17 +114,13 @@ func FuzzBlock(f *testing.F) {
 	add(Header(5, KindCFCreated), 7, 1, 0, 1, 1<<62, 0, Header(5, KindCFCreated), 8, 1, 0, 1, 1<<62, 5,
 		1, 2, 3, 4, 5)
 	f.Fuzz(func(t *testing.T, raw []byte, count uint16) {
-		h := tracefile.Header{Count: uint32(count), First: -timeLimit, Last: timeLimit}
+		h := tracefile.Header{Count: uint32(count), First: -TimeLimit, Last: TimeLimit}
 		var b Batch
 		if b.decode(raw, &h, &Defs{}) != nil {
 			return
 		}
 		if len(b.Words) > len(raw)*(MaxFields+2) {
 			t.Errorf("%d words from %d bytes", len(b.Words), len(raw))
-		}
-		var line []byte
-		for i := range b.N {
-			line = appendEvent(line[:0], &Defs{}, &b, i)
 		}
 		// Packed again it reads the same.
 		var words []uint64
@@ -167,34 +155,4 @@ func equal(a, b []uint64) bool {
 		}
 	}
 	return len(a) == len(b)
-}
-
-// What Parse accepts has a canonical text that is its own twin.
-func FuzzText(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.txtar")
-	for _, file := range files {
-		ar, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, part := range ar.Files {
-			f.Add(string(part.Data))
-		}
-	}
-	f.Add("#df 3 a [0 1 2]\n5 CF.onReady 0.1 -2us")
-	f.Add("#string 7 \"x\"\n#site 1 label=#7 #8\n#kind 300 A.b c:Float\n1 n2 s3 A.b 0x7ff8000000000001")
-	f.Fuzz(func(t *testing.T, text string) {
-		dir := t.TempDir()
-		a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
-		if Parse(strings.NewReader(text), a) != nil {
-			return
-		}
-		canonical := dump(t, a)
-		if err := Parse(strings.NewReader(canonical), b); err != nil {
-			t.Fatalf("%v in the canonical text\n%s", err, canonical)
-		}
-		if again := dump(t, b); again != canonical {
-			t.Fatalf("canonical text\n%s\nbecomes\n%s", canonical, again)
-		}
-	})
 }

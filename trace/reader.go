@@ -366,6 +366,14 @@ func (r *Reader) nodeFile(node int) *nodeFile {
 	return r.nodes[node]
 }
 
+// RunOf returns how the id of the run begins that a node's file belongs to, "" if the file does not tell.
+func (r *Reader) RunOf(node int) string {
+	if f := r.nodeFile(node); f != nil && f.Run.Told() {
+		return f.Run.String()
+	}
+	return ""
+}
+
 // Closed reports whether a node's file was finished by its writer.
 func (r *Reader) Closed(node int) bool {
 	f := r.nodeFile(node)

@@ -16,13 +16,13 @@ import "sync"
 
 const (
 	kindBits = 10
-	// timeLimit bounds times that can be recorded: they lie in [-timeLimit,
-	// timeLimit) nanoseconds, 104 days each way.
-	timeLimit = 1 << (63 - kindBits)
+	// TimeLimit bounds times that can be recorded: they lie in [-TimeLimit,
+	// TimeLimit) nanoseconds, 104 days each way.
+	TimeLimit = 1 << (63 - kindBits)
 	maxRecord = 1 << 19 // words
-	// maxList is the largest number of elements of a list. An event with a longer
+	// MaxList is the largest number of elements of a list. An event with a longer
 	// one is dropped and counted as lost.
-	maxList = maxRecord - MaxFields - 2
+	MaxList = maxRecord - MaxFields - 2
 )
 
 // Header makes word 0 of a record.

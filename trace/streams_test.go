@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/testkit/growth"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -18,7 +19,7 @@ func TestManyStreams(t *testing.T) {
 			fmt.Fprintf(&b, "%d n0 s%d GlobalEvents.onIdle\n", 1000+i, i)
 		}
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(b.String()), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(b.String()), dir); err != nil {
 			t.Fatal(err)
 		}
 		return func() {

@@ -383,7 +383,7 @@ func TestLongLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := w.Stream(0)
-	for i, n := range []int{0, 1, 127, 128, 129, 5000, maxList, maxList + 20, 3} {
+	for i, n := range []int{0, 1, 127, 128, 129, 5000, MaxList, MaxList + 20, 3} {
 		rec := s.Reserve(4 + n)
 		for j := range n {
 			rec[4+j] = uint64(j)
@@ -404,7 +404,7 @@ func TestLongLists(t *testing.T) {
 			text += fmt.Sprint(e.Args[2], " ")
 		}
 	}
-	if want := fmt.Sprintf("0 1 127 128 129 5000 %d lost [1 7 7 0] 3 ", maxList); text != want || w.Lost() != 1 {
+	if want := fmt.Sprintf("0 1 127 128 129 5000 %d lost [1 7 7 0] 3 ", MaxList); text != want || w.Lost() != 1 {
 		t.Errorf("%s, lost %d", text, w.Lost())
 	}
 }

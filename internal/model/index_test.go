@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -61,7 +62,7 @@ func TestOrderOfLists(t *testing.T) {
 		text += fmt.Sprintf("3 n%d s0 DF.onRequested df=1 node=%d request=%[1]d.1\n", node, (node+1)%3)
 		text += fmt.Sprintf("4 n%d s0 DF.onSent df=1 to=%d bytes=8 message=%[1]d.1\n", node, (node+1)%3)
 	}
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, first := range []int{0, 1, 2} {

@@ -13,13 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
 func build(t testing.TB, text string) *Model {
 	t.Helper()
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	return load(t, dir)
@@ -155,7 +156,7 @@ func TestStory(t *testing.T) {
 // TestDamage: a trace with flipped bytes and a file cut short can be built, with what is lost said.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(story), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(story), dir); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, tracefile.FileName(0))

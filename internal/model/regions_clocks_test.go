@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/testkit/grouptest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -152,7 +153,7 @@ func TestShareRegionClocks(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 			rt.Fatal(err)
 		}
 		one := build(t, text)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // TestLockNames: numbers of locks become names by sites that say what they are.
@@ -40,7 +40,7 @@ func TestLockNames(t *testing.T) {
 	}
 	text += "#node 1\n#code 3 upc_global_lock_alloc memory\n#site 2 code=3 label=\"lock 0x1001 call 1 thread " +
 		"1\" at=q.upc:7:0\n0 Region.onEntered 1\n"
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	table := `{"/bin/p+0x10":{"function":"solve","file":"/src/p.c","line":7},"/bin/p+0x4060":{"variable":"queue_lock","file":"/src/p.c","line":3},

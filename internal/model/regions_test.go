@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // regionTrace is a node's part of a trace in which every region has the site of its code: 1 main, 2 barrier,
@@ -109,7 +109,7 @@ func TestPlaces(t *testing.T) {
 		"\"/bin/p+0x10\"\n#site 2 code=2 \"/bin/p+0x30\"\n#site 3 code=1 \"/bin/p+0x44\"\n0 " +
 		"Region.onEntered 1\n1 " +
 		"Region.onExited 1\n"
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	table := `{"/bin/p+0x10":{"function":"solve","file":"/src/p.c","line":7},"/bin/p+0x20":{"function":"main","file":"/src/p.c","line":1}}`

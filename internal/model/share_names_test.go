@@ -9,7 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // DFs whose definitions are lost are called by their numbers; a name has one number for all processes, also
@@ -28,7 +28,7 @@ func TestShareUndefined(t *testing.T) {
 3 DF.onStored df=7 size=8
 9 Global.onProgramFinished
 `
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex

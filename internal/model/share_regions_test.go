@@ -13,7 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // regionsText has two nodes: each calls a barrier from a function, with another function inside of it, after
@@ -46,7 +46,7 @@ func regionsText() (text string) {
 // before each.
 func TestShareRegions(t *testing.T) {
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(regionsText()), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(regionsText()), dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := sloutest.Share(dir, 2, model.Options{}, func(m *model.Model, g procs.Group) (*int, error) {
@@ -82,7 +82,7 @@ func TestSharePlaces(t *testing.T) {
 		"damaged": {`{"/bin/p+0x10":`, "p+0x10", 1},
 	} {
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(regionsText()), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(regionsText()), dir); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "symbols.json"), []byte(test.table), 0o666); err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -129,7 +130,7 @@ func run(t testing.TB, file string, s shape) string {
 	}
 	defer r.Close()
 	var b bytes.Buffer
-	if err := trace.Dump(&b, r); err != nil {
+	if err := twin.Dump(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

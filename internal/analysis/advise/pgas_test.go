@@ -14,8 +14,8 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/internal/words"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // pgasRun writes the trace of a PGAS program of several threads, whose clocks go on as its methods say. Times
@@ -548,7 +548,7 @@ func TestSharePGAS(t *testing.T) {
 			r := newPGASRun(4)
 			program(r)
 			dir := t.TempDir()
-			if err := trace.Parse(strings.NewReader(r.text()), dir); err != nil {
+			if err := twin.Parse(strings.NewReader(r.text()), dir); err != nil {
 				t.Fatal(err)
 			}
 			given += len(*sharetest.Same(t, dir, nil, analyse))

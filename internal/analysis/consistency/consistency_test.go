@@ -14,6 +14,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -92,7 +93,7 @@ func check(t testing.TB, dir string) *Report {
 func write(t testing.TB, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -19,7 +20,7 @@ func FuzzCheck(f *testing.F) {
 		"DF.onSent 1 7 8 7.1 8.1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		dir := t.TempDir()
-		if trace.Parse(strings.NewReader(text), dir) != nil {
+		if twin.Parse(strings.NewReader(text), dir) != nil {
 			return
 		}
 		rep := check(t, dir)

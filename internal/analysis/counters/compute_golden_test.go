@@ -8,7 +8,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected results (then check them on paper)")
@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 		options := counters.Options{Windows: windows, Holders: holders, Only: opt[2:]}
 		r := compute(t, sloutest.Build(t, files["trace"]), options)
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(files["trace"]), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(files["trace"]), dir); err != nil {
 			t.Fatal(err)
 		}
 		same(t, dir, options)

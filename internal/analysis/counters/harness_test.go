@@ -18,6 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -59,7 +60,7 @@ func open(t sloutest.TB, text string) *opened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	return load(t, dir)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -193,7 +194,7 @@ func FuzzLive(f *testing.F) {
 		"GlobalEvents.onSendQueue 3 18446744073709551615\n", uint8(9))
 	f.Fuzz(func(t *testing.T, text string, piece uint8) {
 		dir := t.TempDir()
-		if trace.Parse(strings.NewReader(text), dir) != nil {
+		if twin.Parse(strings.NewReader(text), dir) != nil {
 			return
 		}
 		o := load(t, dir)

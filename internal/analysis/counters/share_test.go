@@ -13,7 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 func with(opt counters.Options) sharetest.Analysis[counters.Result] {
@@ -51,7 +51,7 @@ func TestShareRandom(t *testing.T) {
 // the order of nodes, is left out. Another one is destroyed where it was not made.
 func TestShareDestroyedTwice(t *testing.T) {
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(`
+	if err := twin.Parse(strings.NewReader(`
 #node 0
 #df 1 x [0 1]
 #df 2 y [0 2]

@@ -15,7 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // shown is a result as JSON and as text, which has the steps of the path, too.
@@ -70,7 +70,7 @@ func TestShareGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(sloutest.Golden(t, strings.TrimSuffix(filepath.Base(file),
+		if err := twin.Parse(strings.NewReader(sloutest.Golden(t, strings.TrimSuffix(filepath.Base(file),
 			".txtar"))), dir); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -74,7 +75,7 @@ func TestShareRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		one, many := t.TempDir(), t.TempDir()
-		if err := trace.Parse(bytes.NewReader(text), one); err != nil {
+		if err := twin.Parse(bytes.NewReader(text), one); err != nil {
 			t.Fatal(err)
 		}
 		r, err := trace.Open(one)
@@ -103,7 +104,7 @@ func TestShareRandom(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		if err := trace.Parse(strings.NewReader(run.Text()), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(run.Text()), dir); err != nil {
 			t.Fatal(err)
 		}
 		same(t, dir, imbalance.Options{Windows: rapid.IntRange(1, 20).Draw(t, "windows")})

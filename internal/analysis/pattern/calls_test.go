@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // TestFunctionsOfAddresses puts the function that a call is in above it, where functions themselves were not
@@ -25,7 +25,7 @@ func TestFunctionsOfAddresses(t *testing.T) {
 9 Region.onExited 1
 10 Region.onExited 2
 `
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	table := `{"/bin/p+0x10":{"function":"solve","file":"/src/p.c","line":7}}`

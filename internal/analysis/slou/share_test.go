@@ -20,6 +20,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -131,7 +132,7 @@ func TestShareGolden(t *testing.T) {
 		}
 		parts, _ := sections(string(text))
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(parts["trace"]), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(parts["trace"]), dir); err != nil {
 			t.Fatal(err)
 		}
 		for _, opt := range []slou.Options{{Windows: 3, Splits: []string{"worker"}}, {DataInputsOnly: true}} {
@@ -161,7 +162,7 @@ func TestShareRandom(t *testing.T) {
 			text = withClocks(rt, run, text)
 		}
 		dir := t.TempDir()
-		if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 			rt.Fatal(err)
 		}
 		if rapid.IntRange(0, 3).Draw(rt, "damaged") == 0 {
@@ -253,7 +254,7 @@ func TestShareRecorded(t *testing.T) {
 		}
 		for _, copies := range []int{1, 3} {
 			one, many := t.TempDir(), t.TempDir()
-			if err := trace.Parse(bytes.NewReader(text), one); err != nil {
+			if err := twin.Parse(bytes.NewReader(text), one); err != nil {
 				t.Fatal(err)
 			}
 			r, err := trace.Open(one)

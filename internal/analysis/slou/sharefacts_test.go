@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -60,7 +61,7 @@ func TestShareFacts(t *testing.T) {
 			run.Harm(rt)
 		}
 		text, dir := run.Text(), t.TempDir()
-		if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 			rt.Fatal(err)
 		}
 		whole := factsOf(sloutest.Load(rt, dir))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -145,8 +146,8 @@ func emit(w *trace.Writer, events int) {
 	}
 }
 
-// twin is the text of a trace.
-func twin(t testing.TB, dir string) string {
+// textOf is the text of a trace.
+func textOf(t testing.TB, dir string) string {
 	t.Helper()
 	r, err := trace.Open(dir)
 	if err != nil {
@@ -154,7 +155,7 @@ func twin(t testing.TB, dir string) string {
 	}
 	defer r.Close()
 	var b bytes.Buffer
-	if err := trace.Dump(&b, r); err != nil {
+	if err := twin.Dump(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range r.Problems() {
@@ -166,7 +167,7 @@ func twin(t testing.TB, dir string) string {
 // same fails unless two traces are the same in text.
 func same(t testing.TB, got, want string) {
 	t.Helper()
-	if a, b := twin(t, got), twin(t, want); a != b {
+	if a, b := textOf(t, got), textOf(t, want); a != b {
 		i := 0
 		for i < min(len(a), len(b)) && a[i] == b[i] {
 			i++

@@ -164,7 +164,7 @@ func cutting(t *testing.T, rt *rapid.T, seed uint64, nodes, bursts int, window, 
 	}
 	stopSender()
 	dir := s.only(t)
-	if a, b := twin(t, dir), twin(t, src); a != b {
+	if a, b := textOf(t, dir), textOf(t, src); a != b {
 		rt.Fatalf("another trace: %d bytes of text, %d in the original", len(a), len(b))
 	}
 	if got, err := trace.ReadRunInfo(dir); err != nil || got.Ended != trace.EndedDone {

@@ -77,7 +77,7 @@ func TestRunThatGoesOn(t *testing.T) {
 		t.Error(dir)
 	}
 	events := func(n int) func() bool {
-		return func() bool { return strings.Count(twin(t, dir), "onReadyQueue") == n }
+		return func() bool { return strings.Count(textOf(t, dir), "onReadyQueue") == n }
 	}
 	until(t, "the first file", func() bool {
 		_, err := os.Stat(filepath.Join(dir, tracefile.FileName(5)))

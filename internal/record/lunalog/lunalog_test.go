@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -23,7 +24,7 @@ func TestPrint(t *testing.T) {
 		files[f.Name] = string(f.Data)
 	}
 	dir := filepath.Join(t.TempDir(), "t")
-	if err := trace.Parse(strings.NewReader(files["trace"]), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(files["trace"]), dir); err != nil {
 		t.Fatal(err)
 	}
 	r, err := trace.Open(dir)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -17,7 +18,7 @@ func Print(w io.Writer, r *trace.Reader) error {
 	var d Describer = recorded{r}
 	var log *Log
 	out := bufio.NewWriterSize(w, 1<<16)
-	if err := r.EachEvent(nil, func(_ *trace.Defs, b *trace.Batch, i int) error {
+	if err := twin.EachEvent(r, nil, func(_ *trace.Defs, b *trace.Batch, i int) error {
 		if log == nil {
 			log = New(b.Time[i], nodes, func() Describer { return d })
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -493,7 +494,7 @@ func (f *facts) text() string {
 		return err.Error()
 	}
 	defer r.Close()
-	if err := trace.Dump(&b, r); err != nil {
+	if err := twin.Dump(&b, r); err != nil {
 		return err.Error()
 	}
 	return b.String()

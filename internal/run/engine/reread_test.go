@@ -9,6 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -56,11 +57,11 @@ func reread(t testing.TB, r *trace.Reader, good bool) {
 		return
 	}
 	var first, second strings.Builder
-	if err := trace.Dump(&first, r); err != nil {
+	if err := twin.Dump(&first, r); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(first.String()), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(first.String()), dir); err != nil {
 		t.Fatal(err)
 	}
 	again, err := trace.Open(dir)
@@ -68,7 +69,7 @@ func reread(t testing.TB, r *trace.Reader, good bool) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if err := trace.Dump(&second, again); err != nil {
+	if err := twin.Dump(&second, again); err != nil {
 		t.Fatal(err)
 	}
 	if first.String() != second.String() {

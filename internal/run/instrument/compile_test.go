@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -149,7 +150,7 @@ func TestExample(t *testing.T) {
 	}
 	defer r.Close()
 	var text strings.Builder
-	if err := trace.Dump(&text, r); err != nil {
+	if err := twin.Dump(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	n := func(event string) int { return strings.Count(text.String(), " GlobalEvents."+event+" ") }

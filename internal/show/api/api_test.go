@@ -24,6 +24,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -37,7 +38,7 @@ func golden(t testing.TB, name string) string {
 	}
 	for _, f := range file.Files {
 		if f.Name == "trace" {
-			if err := trace.Parse(bytes.NewReader(f.Data), dir); err != nil {
+			if err := twin.Parse(bytes.NewReader(f.Data), dir); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -279,14 +280,14 @@ func TestExport(t *testing.T) {
 		}
 	}
 	in := trace.Span{From: 5, To: 20}
-	want := dump(t, dir, trace.DumpOptions{In: &in, NoDefs: true})
-	got := dump(t, filepath.Join(out, "figure1.5-20.trace"), trace.DumpOptions{NoDefs: true})
+	want := dump(t, dir, twin.Options{In: &in, NoDefs: true})
+	got := dump(t, filepath.Join(out, "figure1.5-20.trace"), twin.Options{NoDefs: true})
 	if want != got || want == "" {
 		t.Errorf("exported:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-func dump(t *testing.T, dir string, opt trace.DumpOptions) string {
+func dump(t *testing.T, dir string, opt twin.Options) string {
 	t.Helper()
 	r, err := trace.Open(dir)
 	if err != nil {
@@ -294,7 +295,7 @@ func dump(t *testing.T, dir string, opt trace.DumpOptions) string {
 	}
 	defer r.Close()
 	var b strings.Builder
-	if err := trace.Dump(&b, r, opt); err != nil {
+	if err := twin.Dump(&b, r, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

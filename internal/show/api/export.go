@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -85,7 +86,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 		defer os.RemoveAll(dir)
 		err = cut(q.ctx, snap.Reader, filepath.Join(dir, name), in, snap.Model.Info)
-		var nothing *trace.SyntaxError
+		var nothing *twin.SyntaxError
 		if errors.As(err, &nothing) { // blocks overlap the interval, but have no event in it
 			err = query.Bad("there are no events from %d to %d", from, to)
 		}
@@ -99,11 +100,11 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 
 // cut makes a trace of the events of some times.
 func cut(ctx context.Context, r *trace.Reader, dir string, in trace.Span, info *trace.RunInfo) error {
-	text, twin := io.Pipe()
-	stop := context.AfterFunc(ctx, func() { twin.CloseWithError(ctx.Err()) })
+	text, pipe := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { pipe.CloseWithError(ctx.Err()) })
 	defer stop()
-	go func() { twin.CloseWithError(trace.Dump(twin, r, trace.DumpOptions{In: &in})) }()
-	err := trace.Parse(text, dir)
+	go func() { pipe.CloseWithError(twin.Dump(pipe, r, twin.Options{In: &in})) }()
+	err := twin.Parse(text, dir)
 	text.CloseWithError(err) // ends Dump if Parse gave up
 	if err != nil {
 		return err

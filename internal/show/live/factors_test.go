@@ -21,6 +21,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/follow"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -297,7 +298,7 @@ func TestLate(t *testing.T) {
 		{run + here + there, []int64{80, 600, 200, 120, 0, 0, 0}},
 	} {
 		dir := filepath.Join(t.TempDir(), "late.trace")
-		if err := trace.Parse(strings.NewReader(c.text), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(c.text), dir); err != nil {
 			t.Fatal(err)
 		}
 		if got := factors(t, following(dir), 0, 1000, 1).Lanes[0].Sum; !slices.Equal(got, c.want) {
@@ -469,7 +470,7 @@ func golden(t *testing.T, path, dir string) {
 	}
 	for _, f := range a.Files {
 		if f.Name == "trace" {
-			if err := trace.Parse(strings.NewReader(string(f.Data)), dir); err != nil {
+			if err := twin.Parse(strings.NewReader(string(f.Data)), dir); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/follow"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -64,7 +65,7 @@ func ring(t *testing.T, cfs int) string {
 		line(at, node, "GlobalEvents.onProgramFinished")
 	}
 	dir := filepath.Join(t.TempDir(), "whole.trace")
-	if err := trace.Parse(strings.NewReader(b.String()), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(b.String()), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

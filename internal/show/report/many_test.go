@@ -9,6 +9,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/growth"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -34,7 +35,7 @@ func TestManyNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name)
-			if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+			if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 				t.Fatal(err)
 			}
 			var before, after runtime.MemStats
@@ -69,7 +70,7 @@ func TestManyWorkers(t *testing.T) {
 			"%[3]d n0 s%[1]d CF.onFinished 0.%[2]d\n%[4]d n0 s%[1]d Global.onProgramFinished\n", n, n+1, n+900, n+1000)
 	}
 	dir := filepath.Join(t.TempDir(), "t")
-	if err := trace.Parse(strings.NewReader(text.String()), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text.String()), dir); err != nil {
 		t.Fatal(err)
 	}
 	r, err := trace.Open(dir)

@@ -22,6 +22,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -31,7 +32,7 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 func load(t testing.TB, text string) *model.Model {
 	t.Helper()
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	r, err := trace.Open(dir)

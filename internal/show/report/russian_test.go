@@ -18,8 +18,8 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/internal/words"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // inLatin is what Russian texts may have in Latin letters beside the program's own names: events, parts of
@@ -47,7 +47,7 @@ func TestNoEnglishInRussian(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+			if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 				t.Skip(err) // a part of one, or meant to be wrong
 			}
 			m := sloutest.Load(t, dir)

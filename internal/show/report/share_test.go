@@ -18,7 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // by analyses a trace with some processes.
@@ -75,7 +75,7 @@ func TestShareRecorded(t *testing.T) {
 func written(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

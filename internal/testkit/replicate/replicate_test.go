@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -28,7 +29,7 @@ func recorded(t *testing.T, name string) *trace.Reader {
 func parsed(t *testing.T, text string) *trace.Reader {
 	t.Helper()
 	dir := t.TempDir()
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, dir)
@@ -121,7 +122,7 @@ func TestNumbers(t *testing.T) {
 `)
 	many, _ := write(t, r, replicate.Options{Copies: 2})
 	var text strings.Builder
-	if err := trace.Dump(&text, many); err != nil {
+	if err := twin.Dump(&text, many); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"n2 s0 GlobalEvents.onProgramStarted process=2 cpu=0",

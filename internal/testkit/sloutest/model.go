@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -27,7 +28,7 @@ func Build(t TB, text string, options ...model.Options) *model.Model {
 			t.Fatal(err)
 		}
 	}()
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	return Load(t, dir, options...)

@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/grouptest"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -65,7 +66,7 @@ func Recorded(t interface {
 		t.Fatal(err)
 	}
 	one := t.TempDir()
-	if err := trace.Parse(bytes.NewReader(text), one); err != nil {
+	if err := twin.Parse(bytes.NewReader(text), one); err != nil {
 		t.Fatal(err)
 	}
 	if copies == 1 {
@@ -162,7 +163,7 @@ func Folder(t *rapid.T, text string, use func(dir string)) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	use(dir)

@@ -8,14 +8,15 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// Dump writes the events that the options name, each on a line, in the order of trace.Dump.
-func Dump(w io.Writer, r *trace.Reader, o *trace.DumpOptions) error {
+// Dump writes the events that the options name, each on a line, in the order of twin.Dump.
+func Dump(w io.Writer, r *trace.Reader, o *twin.Options) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	var line []byte
-	if err := r.EachEvent(o, func(d *trace.Defs, b *trace.Batch, i int) error {
+	if err := twin.EachEvent(r, o, func(d *trace.Defs, b *trace.Batch, i int) error {
 		line = append(Append(line[:0], d, b, i), '\n')
 		_, err := out.Write(line)
 		return err

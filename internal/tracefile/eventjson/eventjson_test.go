@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
 func TestEventsAsJSON(t *testing.T) {
 	dir := t.TempDir()
-	twin := `#node 0
+	text := `#node 0
 #kind 256 My.onStep x:Float word:Name l:Ints
 #string "a \"b\" é"
 #code 1 mult atomic at=mxm.fa:3:1
@@ -25,16 +26,16 @@ func TestEventsAsJSON(t *testing.T) {
 5 n0 s0 My.onStep x=NaN word="a \"b\" é" l=[]
 6 n0 s0 CFEvents.onCreated cf=0.2 site=9 parent=0.1 execution=1 weight=+Inf indices=[]
 `
-	if err := trace.Parse(strings.NewReader(twin), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
-	var text bytes.Buffer
+	var out bytes.Buffer
 	r, err := trace.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := eventjson.Dump(&text, r, nil); err != nil {
+	if err := eventjson.Dump(&out, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"time":1,"node":0,"stream":0,"event":"CFEvents.onCreated","fields":{"cf":"0.1","site":{"site":1,"code":"mult","label":"c","at":"mxm.fa:12:3","text":"mult(a, b)"},"parent":null,"execution":1,"weight":1.5,"indices":[1,-2]}}
@@ -44,10 +45,10 @@ func TestEventsAsJSON(t *testing.T) {
 {"time":5,"node":0,"stream":0,"event":"My.onStep","fields":{"x":"NaN","word":"a \"b\" é","l":[]}}
 {"time":6,"node":0,"stream":0,"event":"CFEvents.onCreated","fields":{"cf":"0.2","site":{"site":9},"parent":"0.1","execution":1,"weight":"+Inf","indices":[]}}
 `
-	if text.String() != want {
-		t.Errorf("%s\nwant\n%s", &text, want)
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", &out, want)
 	}
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(out.String()) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("no JSON: %s", line)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -119,7 +120,7 @@ var (
 func text(t testing.TB, r *trace.Reader, node int) string {
 	t.Helper()
 	var dump bytes.Buffer
-	if err := trace.Dump(&dump, r); err != nil {
+	if err := twin.Dump(&dump, r); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

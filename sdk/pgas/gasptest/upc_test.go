@@ -20,7 +20,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/internal/testkit/upctest"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // whyslow_upc.upc is compiled as C, with the words that testdata/words gives a meaning, and linked with
@@ -99,7 +99,7 @@ func everything(t *testing.T, bin, table string) (all [upcThreads][]string) {
 	r := open(t, onBed(t, bin, upctest.Threads, []string{"UPC_TABLE=" + table, "UPC_INST=local",
 		"WHYSLOW_INSTRUMENT=local"}))
 	var dump bytes.Buffer
-	if err := trace.Dump(&dump, r); err != nil {
+	if err := twin.Dump(&dump, r); err != nil {
 		t.Fatal(err)
 	}
 	var seen [upcThreads]map[string]bool

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -164,7 +165,7 @@ func TestExample(t *testing.T) {
 	}
 	defer r.Close()
 	var dump bytes.Buffer
-	if err := trace.Dump(&dump, r, trace.DumpOptions{}); err != nil {
+	if err := twin.Dump(&dump, r, twin.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(dump.String(), "CounterEvents.onCount kind=CFEvents.onStarted "); n !=

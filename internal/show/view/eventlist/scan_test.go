@@ -15,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/show/view/recent"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -224,7 +225,7 @@ func FuzzQuery(f *testing.F) {
 2 n0 s0 DFEvents.onSent df=1 to=1 bytes=1 message=0.1 request=- cf=0.1
 3 n0 s0 My.onStep a=3
 `
-	if err := trace.Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		f.Fatal(err)
 	}
 	l := open(f, dir)

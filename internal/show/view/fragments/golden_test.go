@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -33,7 +34,7 @@ func lines[T any](t *testing.T, list []T) string {
 func TestGoldens(t *testing.T) {
 	sloutest.Goldens(t, *update, func(t *testing.T, files map[string]string) map[string]string {
 		ctx, dir := context.Background(), t.TempDir()
-		if err := trace.Parse(strings.NewReader(files["trace"]), dir); err != nil {
+		if err := twin.Parse(strings.NewReader(files["trace"]), dir); err != nil {
 			t.Fatal(err)
 		}
 		r, err := trace.Open(dir)

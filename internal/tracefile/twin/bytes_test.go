@@ -1,4 +1,4 @@
-package trace
+package twin_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
+	. "github.com/whyslow/whyslow/trace"
 )
 
 // The bytes of a small file, stored without compression, as they have always been:
@@ -34,7 +36,7 @@ func TestBytesOfASmallFile(t *testing.T) {
 	cf := uint64(MakeCF(2, 300))
 	s.Emit(1000, KindProgramStarted, 0, 500)
 	s.Emit(1200, KindCFStarted, cf, 1, 6, 1, 2, 1, 2, 1, 2)
-	s.Emit(1900, KindCFFinished, cf, 1, minusOne)
+	s.Emit(1900, KindCFFinished, cf, 1, ^uint64(0))
 	s.Emit(1900, KindCFStarted, cf+1, 1, 0)
 	s.Emit(1850, k, 0x4004000000000000)
 	s.Emit(2000, KindProgramFinished, 900)
@@ -51,7 +53,7 @@ func TestBytesOfASmallFile(t *testing.T) {
 // checkPage checks that docs/trace-format.md shows the file, its bytes and its text.
 func checkPage(t *testing.T, dir string, data []byte) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/trace-format.md")
+	page, err := os.ReadFile("../../../docs/trace-format.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func checkPage(t *testing.T, dir string, data []byte) {
 	}
 	defer r.Close()
 	var text strings.Builder
-	if err := Dump(&text, r); err != nil {
+	if err := twin.Dump(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(text.String(), strings.TrimPrefix(parts[1], "\n")); d != "" {

@@ -1,4 +1,4 @@
-package trace
+package twin
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // SyntaxError is a mistake in the text of a trace.
@@ -54,7 +55,7 @@ func Parse(text io.Reader, dir string) error {
 		}
 	}
 	if err == nil && p.run != nil {
-		err = WriteRunInfo(dir, p.run)
+		err = trace.WriteRunInfo(dir, p.run)
 	}
 	if err == nil && len(p.order) == 0 {
 		err = &SyntaxError{1, 1, "the text has no events and no #node line: there is nothing to make a trace of"}
@@ -69,8 +70,8 @@ func Parse(text io.Reader, dir string) error {
 
 type textParser struct {
 	dir      string
-	reserved map[Name]bool // numbers that the text uses without defining them
-	run      *RunInfo
+	reserved map[trace.Name]bool // numbers that the text uses without defining them
+	run      *trace.RunInfo
 	nodes    map[int]*textNode
 	order    []*textNode
 	node     int // of the last headings
@@ -86,15 +87,51 @@ type textParser struct {
 
 // textNode is a node's file being written.
 type textNode struct {
-	w     *Writer
+	w     *trace.Writer
 	run   string
-	kinds map[[2]string]*KindSpec
+	kinds map[[2]string]*trace.KindSpec
+
+	names    map[string]trace.Name
+	next     trace.Name          // number of the next string
+	reserved map[trace.Name]bool // numbers that strings get by "#string N" only
+}
+
+// name is the number of a string.
+func (n *textNode) name(s string) trace.Name {
+	v, ok := n.names[s]
+	if !ok {
+		for n.reserved[n.next] {
+			n.next++
+		}
+		v = n.next
+		n.next++
+		n.names[s] = v
+		n.w.DefineName(v, s)
+	}
+	return v
+}
+
+// nameAs gives a string a certain number and reports whether that was free.
+func (n *textNode) nameAs(v trace.Name, s string) bool {
+	old, known := n.names[s]
+	switch {
+	case known && old == v:
+		return true
+	case v == 0, v < n.next && !n.reserved[v]:
+		return false
+	}
+	n.reserved[v] = true
+	if !known {
+		n.names[s] = v
+	}
+	n.w.DefineName(v, s)
+	return true
 }
 
 // reservedNames finds the numbers of strings that are not defined ("#7"), so that no
 // string that is gets one of them. It may find more, which does no harm.
-func reservedNames(data []byte) map[Name]bool {
-	found := map[Name]bool{}
+func reservedNames(data []byte) map[trace.Name]bool {
+	found := map[trace.Name]bool{}
 	for {
 		i := bytes.IndexByte(data, '#')
 		if i < 0 {
@@ -106,7 +143,7 @@ func reservedNames(data []byte) map[Name]bool {
 			n++
 		}
 		if v, err := strconv.ParseUint(string(data[:n]), 10, 32); err == nil {
-			found[Name(v)] = true
+			found[trace.Name(v)] = true
 		}
 	}
 }
@@ -153,13 +190,12 @@ func (p *textParser) in(node int) *textNode {
 
 // begin starts the file of a node. run is the id of its run, or how that begins.
 func (p *textParser) begin(node int, run string) *textNode {
-	w, err := Create(p.dir, node, Options{Sync: true, Run: run})
+	w, err := trace.Create(p.dir, node, trace.Options{Sync: true, Run: run})
 	if err != nil {
 		p.stop(err)
 		return nil
 	}
-	w.defs.reserved = p.reserved
-	n := &textNode{w, run, map[[2]string]*KindSpec{}}
+	n := &textNode{w, run, map[[2]string]*trace.KindSpec{}, map[string]trace.Name{"": 0}, 1, p.reserved}
 	p.nodes[node] = n
 	p.order = append(p.order, n)
 	return n
@@ -174,7 +210,7 @@ func (p *textParser) definition() {
 	case "": // a comment
 		return
 	case "run":
-		p.run = new(RunInfo)
+		p.run = new(trace.RunInfo)
 		if err := json.NewDecoder(strings.NewReader(p.text[p.at:])).Decode(p.run); err != nil {
 			p.fail("run: %v", err)
 		}
@@ -198,7 +234,7 @@ func (p *textParser) definition() {
 
 // nodeLine parses the number of a node, and the run that its file belongs to.
 func (p *textParser) nodeLine() {
-	p.node, p.stream = int(p.number(MaxNode)), 0
+	p.node, p.stream = int(p.number(trace.MaxNode)), 0
 	if p.space(); !p.key("run") || p.err != nil {
 		p.in(p.node)
 		return
@@ -216,27 +252,27 @@ func (p *textParser) nodeLine() {
 }
 
 func (p *textParser) kind(n *textNode) {
-	spec := KindSpec{}
+	spec := trace.KindSpec{}
 	start := p.at
 	if digit(p.peek()) {
-		spec.Kind = Kind(p.number(uint64(MaxKind)))
-		if spec.Kind < FirstUserKind {
-			p.failAt(start, "kinds of user namespaces are numbered from %d", FirstUserKind)
+		spec.Kind = trace.Kind(p.number(uint64(trace.MaxKind)))
+		if spec.Kind < trace.FirstUserKind {
+			p.failAt(start, "kinds of user namespaces are numbered from %d", trace.FirstUserKind)
 		}
 		p.space()
 	}
 	name := p.eventName()
 	spec.Namespace, spec.Name = name[0], name[1]
 	for p.space(); !p.end() && p.peek() != '"'; p.space() {
-		f := Field{Name: p.word()}
+		f := trace.Field{Name: p.word()}
 		if !p.eat(':') {
 			p.fail("expected field:Type")
 		}
 		at := p.at
 		typ := p.word()
-		f.Type = FieldType(max(0, slices.Index(fieldTypeNames[:], typ)))
+		f.Type = trace.FieldType(max(0, slices.Index(fieldTypes(), typ)))
 		if typ == "" || !f.Type.Valid() {
-			p.failAt(at, "field type %q is not known: the types are %s", typ, strings.Join(fieldTypeNames[1:], ", "))
+			p.failAt(at, "field type %q is not known: the types are %s", typ, strings.Join(fieldTypes()[1:], ", "))
 		}
 		spec.Fields = append(spec.Fields, f)
 	}
@@ -246,7 +282,7 @@ func (p *textParser) kind(n *textNode) {
 	if p.err != nil {
 		return
 	}
-	k, err := n.w.defineKind(spec)
+	k, err := n.w.DefineKind(spec)
 	if err != nil {
 		p.failAt(start, "%v", err)
 		return
@@ -265,21 +301,21 @@ func (p *textParser) str(n *textNode) {
 	switch s := p.quoted(); {
 	case p.err != nil:
 	case !numbered:
-		n.w.Name(s)
-	case !n.w.nameAs(Name(v), s):
+		n.name(s)
+	case !n.nameAs(trace.Name(v), s):
 		p.failAt(start, "string %d is defined already", v)
 	}
 }
 
 func (p *textParser) code(n *textNode) {
-	c := CodeDef{Code: uint32(p.number(math.MaxUint32))}
+	c := trace.CodeDef{Code: uint32(p.number(math.MaxUint32))}
 	p.space()
 	c.Name = p.name(n)
 	for p.space(); !p.end(); p.space() {
 		if p.key("at") {
 			c.File, c.Line, c.Col = p.place(n)
 		} else {
-			c.Kind = CodeKind(p.enum(codeKindNames, "expected atomic, sub, call, for, while, if or at=file:line:col"))
+			c.Kind = trace.CodeKind(p.enum(codeKinds(), "expected atomic, sub, call, for, while, if or at=file:line:col"))
 		}
 	}
 	if p.err == nil {
@@ -288,7 +324,7 @@ func (p *textParser) code(n *textNode) {
 }
 
 func (p *textParser) site(n *textNode) {
-	s := SiteDef{Site: Site(p.number(math.MaxUint32))}
+	s := trace.SiteDef{Site: trace.Site(p.number(math.MaxUint32))}
 	for p.space(); !p.end(); p.space() {
 		switch {
 		case p.key("code"):
@@ -313,29 +349,29 @@ func (p *textParser) site(n *textNode) {
 func (p *textParser) df(n *textNode) {
 	v := p.number(math.MaxUint32)
 	p.space()
-	var name Name
+	var name trace.Name
 	if p.peek() != '[' {
 		name = p.name(n)
 		p.space()
 	}
 	var identity []int64
-	for _, w := range p.list(FieldInts) {
+	for _, w := range p.list(trace.FieldInts) {
 		identity = append(identity, int64(w))
 	}
 	if p.err == nil {
-		n.w.DefineDF(DF(v), name, identity)
+		n.w.DefineDF(trace.DF(v), name, identity)
 	}
 }
 
 // event parses a line "TIME [nN] [sS] Namespace.onName values".
 func (p *textParser) event() {
 	t := p.time()
-	if t < -timeLimit || t >= timeLimit {
+	if t < -trace.TimeLimit || t >= trace.TimeLimit {
 		p.failAt(0, "time is out of range: at most 104 days from 0")
 	}
 	node, stream := p.node, p.stream
 	p.space()
-	if v, ok := p.prefixed('n', MaxNode); ok {
+	if v, ok := p.prefixed('n', trace.MaxNode); ok {
 		if node = v; node != p.node {
 			stream = 0
 		}
@@ -351,9 +387,9 @@ func (p *textParser) event() {
 	name := p.eventName()
 	spec := n.kinds[name]
 	if spec == nil {
-		k, ok := KindByName(name[0], name[1])
+		k, ok := trace.KindByName(name[0], name[1])
 		if !ok {
-			k, ok = KindByName(name[0]+"Events", name[1])
+			k, ok = trace.KindByName(name[0]+"Events", name[1])
 		}
 		if !ok {
 			p.failAt(start, "there is no event %s.%s; one of a user namespace needs a #kind line before",
@@ -368,10 +404,10 @@ func (p *textParser) event() {
 }
 
 // values parses the fields of an event into p.args.
-func (p *textParser) values(n *textNode, spec *KindSpec) {
+func (p *textParser) values(n *textNode, spec *trace.KindSpec) {
 	fixed, list := spec.List()
-	p.args = slices.Grow(p.args[:0], MaxFields)
-	p.set = slices.Grow(p.set[:0], MaxFields)[:len(spec.Fields)]
+	p.args = slices.Grow(p.args[:0], trace.MaxFields)
+	p.set = slices.Grow(p.set[:0], trace.MaxFields)[:len(spec.Fields)]
 	clear(p.set)
 	for _, f := range spec.Fields[:fixed] {
 		p.args = append(p.args, f.Default)
@@ -383,7 +419,7 @@ func (p *textParser) values(n *textNode, spec *KindSpec) {
 		word := p.word()
 		named := word != "" && p.eat('=')
 		if named {
-			i = slices.IndexFunc(spec.Fields, func(f Field) bool { return f.Name == word })
+			i = slices.IndexFunc(spec.Fields, func(f trace.Field) bool { return f.Name == word })
 		} else {
 			p.at = start
 		}

@@ -1,4 +1,5 @@
-package trace
+// Package twin writes traces as text and makes traces of such text.
+package twin
 
 import (
 	"bufio"
@@ -9,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/whyslow/whyslow/trace"
 )
 
 // The text twin. Every event is a line; all other lines start with #. The canonical
@@ -28,26 +31,26 @@ import (
 // then of nodes and streams. Strings are written where they are used; #string lines
 // name those that no definition uses. A number whose definition is lost is #7.
 
-// DumpOptions restricts what Dump writes, and says how. With the events of some times, streams or kinds come
+// Options restricts what Dump writes, and says how. With the events of some times, streams or kinds come
 // only the definitions that they use: the text is the twin of a smaller trace.
-type DumpOptions struct {
+type Options struct {
 	// events of these times; nil: of all. Blocks without any are not read
-	In      *Span
-	Streams func(node, stream int) bool         // events of these streams; nil: of all. Others are not read
-	Keep    func(d *Defs, b *Batch, i int) bool // which of those; nil: all
-	NoDefs  bool                                // events only
+	In      *trace.Span
+	Streams func(node, stream int) bool                     // events of these streams; nil: of all. Others are not read
+	Keep    func(d *trace.Defs, b *trace.Batch, i int) bool // which of those; nil: all
+	NoDefs  bool                                            // events only
 }
 
 // Dump writes the canonical text of a trace.
-func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
-	var o DumpOptions
+func Dump(w io.Writer, r *trace.Reader, opt ...Options) error {
+	var o Options
 	if len(opt) > 0 {
 		o = opt[0]
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	if !o.NoDefs {
-		if r.run != nil {
-			text, err := json.Marshal(r.run)
+		if r.Run() != nil {
+			text, err := json.Marshal(r.Run())
 			if err != nil {
 				return err
 			}
@@ -60,9 +63,9 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 				return err
 			}
 		}
-		for _, f := range r.files {
-			if !some || used[f.Node] != nil {
-				dumpDefs(out, f, used[f.Node])
+		for _, node := range r.Nodes() {
+			if !some || used[node] != nil {
+				dumpDefs(out, r, node, used[node])
 			}
 		}
 	}
@@ -73,20 +76,20 @@ func Dump(w io.Writer, r *Reader, opt ...DumpOptions) error {
 }
 
 // dumpDefs writes the definitions of a node that are in use.
-func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
-	d := &f.defs
+func dumpDefs(out *bufio.Writer, r *trace.Reader, node int, use usedDefs) {
+	d := r.Defs(node)
 	var b []byte
 	line := func() {
 		_, _ = out.Write(append(b, '\n')) // Flush tells
 		b = b[:0]
 	}
-	b = strconv.AppendInt(append(b, "#node "...), int64(f.Node), 10)
-	if f.Run.Told() {
-		b = fmt.Appendf(b, " run=%s", f.Run)
+	b = strconv.AppendInt(append(b, "#node "...), int64(node), 10)
+	if run := r.RunOf(node); run != "" {
+		b = fmt.Appendf(b, " run=%s", run)
 	}
 	line()
 	for _, s := range d.UserKinds() {
-		if !use.has(tagKind, uint32(s.Kind)) {
+		if !use.has(useKind, uint32(s.Kind)) {
 			continue
 		}
 		b = fmt.Appendf(b, "#kind %d %s", s.Kind, s)
@@ -102,8 +105,8 @@ func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
 		b = strconv.AppendQuote(append(b, "#string "...), s)
 		line()
 	})
-	d.EachCode(func(c CodeDef) {
-		if !use.has(tagCode, c.Code) {
+	d.EachCode(func(c trace.CodeDef) {
+		if !use.has(useCode, c.Code) {
 			return
 		}
 		b = strconv.AppendUint(append(b, "#code "...), uint64(c.Code), 10)
@@ -112,8 +115,8 @@ func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
 		b = appendPlace(b, d, c.File, c.Line, c.Col)
 		line()
 	})
-	d.EachSite(func(s SiteDef) {
-		if !use.has(tagSite, uint32(s.Site)) {
+	d.EachSite(func(s trace.SiteDef) {
+		if !use.has(useSite, uint32(s.Site)) {
 			return
 		}
 		b = strconv.AppendUint(append(b, "#site "...), uint64(s.Site), 10)
@@ -134,8 +137,8 @@ func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
 		}
 		line()
 	})
-	d.EachDF(func(df DF, n Name, identity []int64) {
-		if !use.has(tagDF, uint32(df)) {
+	d.EachDF(func(df trace.DF, n trace.Name, identity []int64) {
+		if !use.has(useDF, uint32(df)) {
 			return
 		}
 		b = strconv.AppendUint(append(b, "#df "...), uint64(df), 10)
@@ -146,34 +149,34 @@ func dumpDefs(out *bufio.Writer, f *nodeFile, use usedDefs) {
 }
 
 // dumpStrings calls f for the strings that stand in no other definition.
-func dumpStrings(d *Defs, use usedDefs, f func(string)) {
+func dumpStrings(d *trace.Defs, use usedDefs, f func(string)) {
 	written := map[string]bool{"": true}
-	write := func(names ...Name) {
+	write := func(names ...trace.Name) {
 		for _, n := range names {
 			if s, ok := d.LookupName(n); ok {
 				written[s] = true
 			}
 		}
 	}
-	d.EachCode(func(c CodeDef) {
-		if use.has(tagCode, c.Code) {
+	d.EachCode(func(c trace.CodeDef) {
+		if use.has(useCode, c.Code) {
 			write(c.Name, c.File)
 		}
 	})
-	d.EachSite(func(s SiteDef) {
-		if use.has(tagSite, uint32(s.Site)) {
+	d.EachSite(func(s trace.SiteDef) {
+		if use.has(useSite, uint32(s.Site)) {
 			write(s.Label, s.File, s.Text, s.DFs)
 		}
 	})
-	last := Name(0) // most DFs follow one of the same name
-	d.EachDF(func(df DF, n Name, _ []int64) {
-		if n != last && use.has(tagDF, uint32(df)) {
+	last := trace.Name(0) // most DFs follow one of the same name
+	d.EachDF(func(df trace.DF, n trace.Name, _ []int64) {
+		if n != last && use.has(useDF, uint32(df)) {
 			write(n)
 			last = n
 		}
 	})
-	d.EachName(func(n Name, s string) {
-		if !written[s] && use.has(tagString, uint32(n)) {
+	d.EachName(func(n trace.Name, s string) {
+		if !written[s] && use.has(useString, uint32(n)) {
 			written[s] = true
 			f(s)
 		}
@@ -193,7 +196,7 @@ func appendInts[T int64 | uint64](b []byte, list []T) []byte {
 }
 
 // appendPlace appends " at=file:line:col", leaving off what is 0 at the end.
-func appendPlace(b []byte, d *Defs, file Name, line, col int) []byte {
+func appendPlace(b []byte, d *trace.Defs, file trace.Name, line, col int) []byte {
 	if file == 0 && line == 0 && col == 0 {
 		return b
 	}
@@ -208,7 +211,7 @@ func appendPlace(b []byte, d *Defs, file Name, line, col int) []byte {
 }
 
 // appendName appends a string as a word where it looks like one, else in quotes.
-func appendName(b []byte, d *Defs, n Name) []byte {
+func appendName(b []byte, d *trace.Defs, n trace.Name) []byte {
 	s, ok := d.LookupName(n)
 	if !ok {
 		return strconv.AppendUint(append(b, '#'), uint64(n), 10)
@@ -235,9 +238,9 @@ func bareByte(c byte, first bool) bool {
 
 // merging is a stream on its way into the common order.
 type merging struct {
-	cursor *Cursor
-	defs   *Defs
-	batch  Batch
+	cursor *trace.Cursor
+	defs   *trace.Defs
+	batch  trace.Batch
 	i      int
 	key    int64 // latest time so far
 }
@@ -260,14 +263,23 @@ func (m *merging) compare(o *merging) int {
 		cmp.Compare(m.cursor.Stream, o.cursor.Stream))
 }
 
-// usedDefs are the definitions of a node that certain events use, by tag and number; nil: all.
+// Kinds of definitions, see usedDefs.
+const (
+	useString = iota
+	useCode
+	useSite
+	useKind
+	useDF
+)
+
+// usedDefs are the definitions of a node that certain events use, by kind and number; nil: all.
 type usedDefs map[[2]uint32]bool
 
-func (u usedDefs) has(tag, number uint32) bool { return u == nil || u[[2]uint32{tag, number}] }
+func (u usedDefs) has(kind, number uint32) bool { return u == nil || u[[2]uint32{kind, number}] }
 
 // findUsed finds the definitions that the events to be dumped use, by node.
-func findUsed(r *Reader, o *DumpOptions, used map[int]usedDefs) error {
-	return r.EachEvent(o, func(d *Defs, b *Batch, i int) error {
+func findUsed(r *trace.Reader, o *Options, used map[int]usedDefs) error {
+	return EachEvent(r, o, func(d *trace.Defs, b *trace.Batch, i int) error {
 		if used[b.Node] == nil {
 			used[b.Node] = usedDefs{}
 		}
@@ -276,35 +288,35 @@ func findUsed(r *Reader, o *DumpOptions, used map[int]usedDefs) error {
 	})
 }
 
-func (u usedDefs) add(d *Defs, k Kind, args []uint64) {
-	use := func(tag uint32, v uint64) { u[[2]uint32{tag, uint32(v)}] = true }
-	use(tagKind, uint64(k))
+func (u usedDefs) add(d *trace.Defs, k trace.Kind, args []uint64) {
+	use := func(kind uint32, v uint64) { u[[2]uint32{kind, uint32(v)}] = true }
+	use(useKind, uint64(k))
 	spec := d.Kind(k)
 	if spec == nil {
 		return
 	}
 	for f := range spec.Fields {
 		switch spec.Fields[f].Type {
-		case FieldSite:
-			use(tagSite, args[f])
-			if s, ok := d.Site(Site(args[f])); ok {
-				use(tagCode, uint64(s.Code))
+		case trace.FieldSite:
+			use(useSite, args[f])
+			if s, ok := d.Site(trace.Site(args[f])); ok {
+				use(useCode, uint64(s.Code))
 			}
-		case FieldName:
-			use(tagString, args[f])
-		case FieldDF:
-			use(tagDF, args[f])
-		case FieldDFs:
+		case trace.FieldName:
+			use(useString, args[f])
+		case trace.FieldDF:
+			use(useDF, args[f])
+		case trace.FieldDFs:
 			for _, v := range args[f+1:] {
-				use(tagDF, v)
+				use(useDF, v)
 			}
 		}
 	}
 }
 
-func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
+func dumpEvents(out *bufio.Writer, r *trace.Reader, o *Options) error {
 	var line []byte
-	return r.EachEvent(o, func(d *Defs, b *Batch, i int) error {
+	return EachEvent(r, o, func(d *trace.Defs, b *trace.Batch, i int) error {
 		line = appendEvent(line[:0], d, b, i)
 		_, err := out.Write(append(line, '\n'))
 		return err
@@ -313,11 +325,11 @@ func dumpEvents(out *bufio.Writer, r *Reader, o *DumpOptions) error {
 
 // EachEvent calls f for event i of a batch, for all events that the options name (nil: all), in the order of
 // Dump.
-func (r *Reader) EachEvent(o *DumpOptions, f func(d *Defs, b *Batch, i int) error) error {
+func EachEvent(r *trace.Reader, o *Options, f func(d *trace.Defs, b *trace.Batch, i int) error) error {
 	if o == nil {
-		o = &DumpOptions{}
+		o = &Options{}
 	}
-	in := Always
+	in := trace.Always
 	if o.In != nil {
 		in = *o.In
 	}
@@ -354,7 +366,7 @@ func (r *Reader) EachEvent(o *DumpOptions, f func(d *Defs, b *Batch, i int) erro
 
 // appendEvent appends the text of event i of a batch: "TIME nNODE sSTREAM Namespace.onName field=value ...".
 // An event whose kind is not defined, the definition being lost, is a line that starts with #.
-func appendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
+func appendEvent(line []byte, d *trace.Defs, b *trace.Batch, i int) []byte {
 	spec := d.Kind(b.Kind[i])
 	args := b.Args(i)
 	if spec == nil {
@@ -385,23 +397,23 @@ func appendEvent(line []byte, d *Defs, b *Batch, i int) []byte {
 }
 
 // appendValue appends the value of a fixed field.
-func appendValue(line []byte, d *Defs, t FieldType, v uint64) []byte {
+func appendValue(line []byte, d *trace.Defs, t trace.FieldType, v uint64) []byte {
 	switch t {
-	case FieldCF, FieldMessage:
-		return CF(v).Append(line)
-	case FieldInt, FieldNS, FieldBytes:
+	case trace.FieldCF, trace.FieldMessage:
+		return trace.CF(v).Append(line)
+	case trace.FieldInt, trace.FieldNS, trace.FieldBytes:
 		return strconv.AppendInt(line, int64(v), 10)
-	case FieldFloat:
+	case trace.FieldFloat:
 		f := math.Float64frombits(v)
 		if math.IsNaN(f) {
 			// There are many NaNs, and a trace keeps them apart.
 			return strconv.AppendUint(append(line, "0x"...), v, 16)
 		}
 		return strconv.AppendFloat(line, f, 'g', -1, 64)
-	case FieldName:
-		return appendName(line, d, Name(v))
-	case FieldReason:
-		return append(line, Reason(v).String()...)
+	case trace.FieldName:
+		return appendName(line, d, trace.Name(v))
+	case trace.FieldReason:
+		return append(line, trace.Reason(v).String()...)
 	}
 	return strconv.AppendUint(line, v, 10)
 }

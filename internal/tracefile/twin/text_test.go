@@ -1,4 +1,4 @@
-package trace
+package twin_test
 
 import (
 	"bytes"
@@ -6,12 +6,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
+
+	_ "github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
+	. "github.com/whyslow/whyslow/trace"
 )
 
 // dump returns the canonical text of a trace.
@@ -23,7 +28,7 @@ func dump(t testing.TB, dir string) string {
 	}
 	defer r.Close()
 	var b bytes.Buffer
-	if err := Dump(&b, r); err != nil {
+	if err := twin.Dump(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -44,7 +49,7 @@ func TestTextGoldens(t *testing.T) {
 				part[f.Name] = string(f.Data)
 			}
 			dir := t.TempDir()
-			err = Parse(strings.NewReader(part["hand"]), dir)
+			err = twin.Parse(strings.NewReader(part["hand"]), dir)
 			if want, ok := part["error"]; ok {
 				if err == nil || err.Error() != strings.TrimSpace(want) {
 					t.Errorf("error %v, want %s", err, want)
@@ -62,7 +67,7 @@ func TestTextGoldens(t *testing.T) {
 				t.Errorf("canonical text (-want +got):\n%s", diff)
 			}
 			again := t.TempDir()
-			if err := Parse(strings.NewReader(got), again); err != nil {
+			if err := twin.Parse(strings.NewReader(got), again); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(got, dump(t, again)); diff != "" {
@@ -99,15 +104,84 @@ func TestParseErrors(t *testing.T) {
 		{"5 SyncEvents.onWaitStarted name=\"x", "1:33: expected a string in double quotes"},
 		{"5 DF.onDestroy reason=why", "1:23: expected one of expired, deleted, end"},
 	} {
-		err := Parse(strings.NewReader(c.text), t.TempDir())
+		err := twin.Parse(strings.NewReader(c.text), t.TempDir())
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
-		var syntax *SyntaxError
+		var syntax *twin.SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Errorf("%q: %T", c.text, err)
 		}
 	}
+}
+
+// event is one event as the tests see it.
+type event struct {
+	Node, Stream int
+	Time         int64
+	Kind         Kind
+	Args         []uint64
+}
+
+// readAll returns all events, stream by stream.
+func readAll(t testing.TB, r *Reader) []event {
+	t.Helper()
+	var list []event
+	var b Batch
+	for _, s := range r.Streams() {
+		for c := r.Stream(s.Node, s.Stream); c.Next(&b); {
+			for i := range b.N {
+				list = append(list, event{b.Node, b.Stream, b.Time[i], b.Kind[i], append([]uint64{}, b.Args(i)...)})
+			}
+		}
+	}
+	return list
+}
+
+func open(t testing.TB, dir string) *Reader {
+	t.Helper()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// randomArgs makes arguments of a kind that its types allow.
+func randomArgs(rnd *rand.Rand, s *KindSpec) []uint64 {
+	var args []uint64
+	for _, f := range s.Fields {
+		if f.Type.List() {
+			n := rnd.IntN(9)
+			if rnd.IntN(50) == 0 {
+				n = rnd.IntN(2000)
+			}
+			args = append(args, uint64(n))
+			for range n {
+				args = append(args, randomWord(rnd, f.Type))
+			}
+			continue
+		}
+		args = append(args, randomWord(rnd, f.Type))
+	}
+	return args
+}
+
+func randomWord(rnd *rand.Rand, t FieldType) uint64 {
+	v := rnd.Uint64() >> rnd.IntN(64)
+	if rnd.IntN(4) == 0 {
+		v = uint64(rnd.IntN(3))
+	}
+	switch t {
+	case FieldDF, FieldSite, FieldName, FieldDFs:
+		v = uint64(uint32(v))
+	case FieldNode:
+		v = uint64(uint16(v))
+	case FieldReason:
+		v = uint64(uint8(v))
+	}
+	return v
 }
 
 // writeRandom makes a trace of random events and definitions.
@@ -136,10 +210,10 @@ func writeRandom(t *rapid.T, dir string) {
 			specs = append(specs[:len(specs):len(specs)], s)
 		}
 		for range rnd.IntN(20) {
-			w.DefineCode(CodeDef{rnd.Uint32N(30), w.Name(str()), CodeKind(rnd.IntN(8)), w.Name(str()), rnd.IntN(5),
-				rnd.IntN(5)})
-			w.DefineSite(SiteDef{Site(rnd.Uint32N(30)), rnd.Uint32N(5), w.Name(str()), Name(rnd.Uint32N(99)),
-				rnd.IntN(5), rnd.IntN(5), w.Name(str()), w.Name(str())})
+			w.DefineCode(CodeDef{Code: rnd.Uint32N(30), Name: w.Name(str()), Kind: CodeKind(rnd.IntN(8)),
+				File: w.Name(str()), Line: rnd.IntN(5), Col: rnd.IntN(5)})
+			w.DefineSite(SiteDef{Site: Site(rnd.Uint32N(30)), Code: rnd.Uint32N(5), Label: w.Name(str()),
+				File: Name(rnd.Uint32N(99)), Line: rnd.IntN(5), Col: rnd.IntN(5), Text: w.Name(str()), DFs: w.Name(str())})
 			var identity []int64
 			for range rnd.IntN(9) {
 				identity = append(identity, int64(rnd.Uint64()>>rnd.IntN(64)))
@@ -171,7 +245,7 @@ func TestTwinOfRandomTraces(t *testing.T) {
 		dir, again := t.TempDir(), t.TempDir()
 		writeRandom(rt, dir)
 		text := dump(t, dir)
-		if err := Parse(strings.NewReader(text), again); err != nil {
+		if err := twin.Parse(strings.NewReader(text), again); err != nil {
 			rt.Fatalf("%v in\n%s", err, text)
 		}
 		if diff := cmp.Diff(strings.Split(text, "\n"), strings.Split(dump(t, again), "\n")); diff != "" {
@@ -216,7 +290,7 @@ func TestTwinKeepsRun(t *testing.T) {
 		t.Fatal(text)
 	}
 	dir := t.TempDir()
-	if err := Parse(strings.NewReader(text), dir); err != nil {
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
 		t.Fatal(err)
 	}
 	if again := dump(t, dir); again != text {
@@ -229,8 +303,59 @@ func TestTwinKeepsRun(t *testing.T) {
 		"#node 0 run=" + markA + " x":                     `1:38: unexpected "x"`,
 		"#node 0 run=" + markA + "\n#node 0 run=" + markB: "2:13: node 0 has begun without this run",
 	} {
-		if err := Parse(strings.NewReader(text), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := twin.Parse(strings.NewReader(text), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+}
+
+// The texts in the page on the format must be what it says they are.
+func TestTextsOfTheFormatPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/trace-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := regexp.MustCompile("(?s)```\n(.*?)```").FindAllSubmatch(page, -1)
+	if len(texts) != 3 {
+		t.Fatalf("%d texts", len(texts))
+	}
+	for i, m := range texts {
+		dir := t.TempDir()
+		if err := twin.Parse(bytes.NewReader(m[1]), dir); err != nil {
+			t.Errorf("text %d: %v", i, err)
+		}
+		if diff := cmp.Diff(string(m[1]), dump(t, dir)); diff != "" && i != 1 {
+			t.Errorf("text %d is not canonical:\n%s", i, diff)
+		}
+	}
+}
+
+// What Parse accepts has a canonical text that is its own twin.
+func FuzzText(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range files {
+		ar, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range ar.Files {
+			f.Add(string(part.Data))
+		}
+	}
+	f.Add("#df 3 a [0 1 2]\n5 CF.onReady 0.1 -2us")
+	f.Add("#string 7 \"x\"\n#site 1 label=#7 #8\n#kind 300 A.b c:Float\n1 n2 s3 A.b 0x7ff8000000000001")
+	f.Fuzz(func(t *testing.T, text string) {
+		dir := t.TempDir()
+		a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+		if twin.Parse(strings.NewReader(text), a) != nil {
+			return
+		}
+		canonical := dump(t, a)
+		if err := twin.Parse(strings.NewReader(canonical), b); err != nil {
+			t.Fatalf("%v in the canonical text\n%s", err, canonical)
+		}
+		if again := dump(t, b); again != canonical {
+			t.Fatalf("canonical text\n%s\nbecomes\n%s", canonical, again)
+		}
+	})
 }

@@ -1,10 +1,12 @@
-package trace
+package twin
 
 import (
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/whyslow/whyslow/trace"
 )
 
 // The words of the text twin. All methods read at p.at and leave it behind what they read, or at the mistake.
@@ -159,13 +161,13 @@ func (p *textParser) quoted() string {
 }
 
 // name reads a string, in quotes or a word, or "#7": the number of one not defined.
-func (p *textParser) name(n *textNode) Name {
+func (p *textParser) name(n *textNode) trace.Name {
 	start := p.at
 	var s string
 	switch p.peek() {
 	case '#':
 		p.at++
-		return Name(p.number(math.MaxUint32))
+		return trace.Name(p.number(math.MaxUint32))
 	case '"':
 		s = p.quoted()
 	default:
@@ -176,11 +178,11 @@ func (p *textParser) name(n *textNode) Name {
 	if p.err != nil {
 		return 0
 	}
-	return n.w.Name(s)
+	return n.name(s)
 }
 
 // place reads "file:line:col".
-func (p *textParser) place(n *textNode) (file Name, line, col int) {
+func (p *textParser) place(n *textNode) (file trace.Name, line, col int) {
 	file = p.name(n)
 	if p.eat(':') {
 		line = int(p.number(math.MaxInt32))
@@ -206,7 +208,7 @@ func (p *textParser) enum(names []string, expected string) uint64 {
 }
 
 // list reads "[1 2 3]"; commas are as good as spaces.
-func (p *textParser) list(t FieldType) (words []uint64) {
+func (p *textParser) list(t trace.FieldType) (words []uint64) {
 	if !p.eat('[') {
 		p.fail("expected a list: [1 2 3]")
 	}
@@ -219,9 +221,9 @@ func (p *textParser) list(t FieldType) (words []uint64) {
 			return words
 		case p.end():
 			p.fail("list does not end: expected ]")
-		case len(words) == maxList:
-			p.fail("list is too long: at most %d elements", maxList)
-		case t == FieldDFs:
+		case len(words) == trace.MaxList:
+			p.fail("list is too long: at most %d elements", trace.MaxList)
+		case t == trace.FieldDFs:
 			words = append(words, p.number(math.MaxUint32))
 		default:
 			words = append(words, p.signed())
@@ -231,26 +233,26 @@ func (p *textParser) list(t FieldType) (words []uint64) {
 }
 
 // value reads the value of a fixed field.
-func (p *textParser) value(n *textNode, t FieldType) uint64 {
+func (p *textParser) value(n *textNode, t trace.FieldType) uint64 {
 	switch t {
-	case FieldCF, FieldMessage:
+	case trace.FieldCF, trace.FieldMessage:
 		return p.cf()
-	case FieldNS:
+	case trace.FieldNS:
 		return uint64(p.time())
-	case FieldInt, FieldBytes:
+	case trace.FieldInt, trace.FieldBytes:
 		return p.signed()
-	case FieldFloat:
+	case trace.FieldFloat:
 		return p.float()
-	case FieldName:
+	case trace.FieldName:
 		return uint64(p.name(n))
-	case FieldReason:
+	case trace.FieldReason:
 		if digit(p.peek()) {
 			return p.number(math.MaxUint8)
 		}
-		return p.enum(reasonNames, "expected one of "+strings.Join(reasonNames, ", "))
-	case FieldNode:
-		return p.number(MaxNode)
-	case FieldUint:
+		return p.enum(reasons, "expected one of "+strings.Join(reasons, ", "))
+	case trace.FieldNode:
+		return p.number(trace.MaxNode)
+	case trace.FieldUint:
 		return p.number(math.MaxUint64)
 	}
 	return p.number(math.MaxUint32)
@@ -265,7 +267,7 @@ func (p *textParser) cf() uint64 {
 	node, err := strconv.ParseUint(p.take(digit), 10, 16)
 	switch {
 	case err == nil && p.eat('.'):
-		return node<<counterBits | p.number(1<<counterBits-1)
+		return uint64(trace.MakeCF(int(node), p.number(1<<48-1)))
 	case err != nil || node != 0:
 		p.failAt(start, "expected node.counter, or - for none")
 	}
@@ -285,4 +287,42 @@ func (p *textParser) float() uint64 {
 		p.failAt(start, "expected a number")
 	}
 	return math.Float64bits(f)
+}
+
+// maxString is the longest string that a trace keeps whole, in bytes.
+const maxString = 1 << 16
+
+var reasons = []string{trace.Expired.String(), trace.Deleted.String(), trace.End.String()}
+
+// fieldTypes are the names of the types of fields, by number; there is none of number 0.
+func fieldTypes() []string {
+	names := []string{""}
+	for t := trace.FieldType(1); t.Valid(); t++ {
+		names = append(names, t.String())
+	}
+	return names
+}
+
+// codeKinds are the names of the kinds of code fragments, by number.
+func codeKinds() []string {
+	names := make([]string, trace.Runtime+1)
+	for k := range names {
+		names[k] = trace.CodeKind(k).String()
+	}
+	return names
+}
+
+func identifier(s string) bool {
+	for i := range len(s) {
+		if !wordByte(s[i]) || i == 0 && digit(s[i]) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 256
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || digit(c)
 }
