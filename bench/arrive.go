@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -64,7 +63,7 @@ func readArrivals(ctx context.Context, dir string, delay time.Duration) (*arriva
 		err = fmt.Errorf("the trace has a problem: %s", a.follower.Problems()[0])
 	}
 	if err != nil {
-		return nil, errors.Join(err, a.close())
+		return nil, err
 	}
 	for _, r := range a.all {
 		if !r.Defs {
@@ -74,12 +73,10 @@ func readArrivals(ctx context.Context, dir string, delay time.Duration) (*arriva
 	}
 	delayed(a.blocks, delay, rand.New(rand.NewPCG(1, 2)))
 	if a.early, a.lateNS, err = disorder(a.follower, a.blocks); err != nil {
-		return nil, errors.Join(err, a.close())
+		return nil, err
 	}
 	return a, nil
 }
-
-func (a *arrivals) close() error { return a.follower.Close() }
 
 // delayed puts blocks in the order in which they arrive if each is held up to so long after its last event,
 // and does not overtake those before it of its stream.
@@ -159,9 +156,6 @@ func (a *arrivals) grow(dir string, blocks []tracefile.RawBlock) error {
 		if err = f.Append(r.Bytes); err != nil {
 			break
 		}
-	}
-	for _, f := range files {
-		err = errors.Join(err, f.Close())
 	}
 	return err
 }

@@ -58,7 +58,6 @@ func TestArrivals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
 	if a.early <= 0 || a.early >= 1 || a.lateNS <= 0 {
 		t.Errorf("%v of the events come after a later one, by %v ns", a.early, a.lateNS)
 	}
@@ -76,7 +75,6 @@ func TestArrivals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.close()
 	if again.events != a.events || again.follower.Closed(0) || again.follower.Info().Ended != "" {
 		t.Errorf("the folder has %d events of %d, node 0 is closed: %v, the run ended: %q", again.events, a.events,
 			again.follower.Closed(0), again.follower.Info().Ended)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,7 +40,6 @@ func (b *bench) follow(ctx context.Context, t *table, tiles int, length time.Dur
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.close()) }()
 	dir, err := b.temp()
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -34,7 +33,6 @@ func benchIngest(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.close()) }()
 	if err := b.ingestParts(ctx, a); err != nil {
 		return err
 	}

@@ -130,7 +130,6 @@ func aBlock(t *testing.T) (block []byte) {
 		t.Fatal(err)
 	}
 	f := follow.New(dir)
-	defer f.Close()
 	if _, err := f.Poll(t.Context(), func(b *tracefile.RawBlock) error {
 		if block == nil {
 			block = bytes.Clone(b.Bytes)

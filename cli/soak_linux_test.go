@@ -513,7 +513,6 @@ func emitSome(w *trace.Writer, burst, n int) {
 func rawBlocks(t testing.TB, dir string) (list []tracefile.RawBlock) {
 	t.Helper()
 	f := follow.New(dir)
-	defer f.Close()
 	if _, err := f.Poll(t.Context(), func(b *tracefile.RawBlock) error {
 		list = append(list, *b)
 		list[len(list)-1].Bytes = bytes.Clone(b.Bytes)

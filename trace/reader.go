@@ -194,8 +194,10 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	slices.SortFunc(r.files, func(a, b *nodeFile) int { return a.Node - b.Node })
 	if folder && part == parts-1 {
 		r.findMissing(errs)
-		for _, n := range r.run.nodes() {
-			r.problems = append(r.problems, tracefile.NotWritten(n.Node, n.Unwritten, n.Error)...)
+		if r.run != nil {
+			for _, n := range r.run.Nodes {
+				r.problems = append(r.problems, tracefile.NotWritten(n.Node, n.Unwritten, n.Error)...)
+			}
 		}
 		if impossible > 0 {
 			r.problems = append(r.problems, Problem{Kind: Damaged, File: tracefile.RunFile, Node: -1, Stream: -1,

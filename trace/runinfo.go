@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -191,13 +193,9 @@ func (info *RunInfo) id() string {
 	return info.ID
 }
 
-// nodes are what it says of the nodes.
-func (info *RunInfo) nodes() []NodeInfo {
-	if info == nil {
-		return nil
-	}
-	return info.Nodes
-}
-
 // NewRunID returns a random id for a run: 32 hex digits.
-func NewRunID() string { return tracefile.NewRunID() }
+func NewRunID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

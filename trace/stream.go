@@ -54,9 +54,6 @@ type Stream struct {
 	_ [64]byte // streams of different workers do not share cache lines
 }
 
-// ID returns the stream's number in its node.
-func (s *Stream) ID() int { return s.id }
-
 // Writer returns the writer that the stream belongs to.
 func (s *Stream) Writer() *Writer { return s.w }
 

@@ -17,7 +17,8 @@ type Have struct {
 	Streams map[int]uint32
 }
 
-// Appender writes a node's file from blocks that were made elsewhere. Between two calls the file is not open.
+// Appender writes a node's file from blocks that were made elsewhere. Between two calls the file is not open;
+// without Finish it has no index, and more may come later.
 // One goroutine at a time may use it.
 type Appender struct {
 	path string
@@ -159,6 +160,3 @@ func (a *Appender) Finish() error {
 	}
 	return nil
 }
-
-// Close leaves the file without an index: more may come later.
-func (a *Appender) Close() error { return a.out.out.Close() }

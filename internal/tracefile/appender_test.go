@@ -55,7 +55,6 @@ func TestAppendCopies(t *testing.T) {
 				i = max(-1, i-rapid.IntRange(1, 4).Draw(rt, "back"))
 				continue
 			case "close":
-				err = a.Close()
 			case "finish":
 				err = a.Finish()
 			case "killed":
@@ -66,7 +65,7 @@ func TestAppendCopies(t *testing.T) {
 					t.Fatal(oerr)
 				}
 				_, err = file.Write(half)
-				err = errors.Join(err, file.Close(), a.Close())
+				err = errors.Join(err, file.Close())
 			default:
 				continue
 			}
@@ -286,11 +285,9 @@ func TestWritersCheckRun(t *testing.T) {
 		"it belongs to run "+runA[:24]+", not to run "+runB[:24]) {
 		t.Error(err)
 	}
-	a, err := tracefile.OpenAppend(t.Context(), dir, 0, runA)
-	if err != nil {
+	if _, err := tracefile.OpenAppend(t.Context(), dir, 0, runA); err != nil {
 		t.Fatal(err)
 	}
-	a.Close()
 	for _, run := range []string{"x", "abcdef"} {
 		if _, err := trace.Create(dir, 1, trace.Options{Run: run}); err == nil || !strings.Contains(err.Error(), run) {
 			t.Error(err)

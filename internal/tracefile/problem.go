@@ -10,19 +10,13 @@ import (
 // ProblemKind says what is wrong with a trace.
 type ProblemKind uint8
 
+// Kinds of problems; package trace says what they mean.
 const (
-	// Damaged bytes: what they held is lost, the rest of the file is read.
 	Damaged ProblemKind = iota
-	// Truncated: the file ends in the middle of a block, or without its index.
 	Truncated
-	// Unfinished: a stream ends before the program did, because the program crashed or was killed; or run.json
-	// does not say how the run ended.
 	Unfinished
-	// Missing: the file of a node is not there or holds nothing.
 	Missing
-	// Unwritten: the writer could not write the events, for want of room or because the disk failed.
 	Unwritten
-	// Foreign: the file, or run.json, belongs to another run than the rest, and is left out.
 	Foreign
 )
 

@@ -1,20 +1,12 @@
 package tracefile
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 )
 
 // Which run a file belongs to. Its header has the first 12 bytes of the run's id. So files of two runs in one
 // folder are noticed, and those of the other run left out: their events would make one run of two.
-
-// NewRunID returns a random id for a run: 32 hex digits.
-func NewRunID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
 
 // RunMark is what a file's header tells of the id of its run; zero: nothing. 96 random bits are enough to
 // tell runs apart.

@@ -21,7 +21,6 @@ func arrivals(b *testing.B) (f *follow.Follower, blocks []tracefile.RawBlock, ev
 		b.Skip("WHYSLOW_TRACE names no trace")
 	}
 	f = follow.New(path)
-	b.Cleanup(func() { f.Close() })
 	type stream struct{ node, id int }
 	byStream := map[stream][]tracefile.RawBlock{}
 	var open []stream

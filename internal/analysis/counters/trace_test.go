@@ -17,7 +17,6 @@ import (
 func followed(t testing.TB, dir string, opt counters.LiveOptions) *counters.Live {
 	t.Helper()
 	f := follow.New(dir)
-	defer f.Close()
 	byStream := map[[2]int][]tracefile.RawBlock{}
 	_, err := f.Poll(context.Background(), func(r *tracefile.RawBlock) error {
 		if !r.Defs {

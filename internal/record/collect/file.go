@@ -176,7 +176,6 @@ func (f *file) close() {
 	}
 	have := f.out.Have()
 	f.have = &have
-	_ = f.out.Close() // every block was written by itself, and what failed was told
 	f.out = nil
 }
 

@@ -253,7 +253,6 @@ func someBlocks(t testing.TB, events int) [][]byte {
 func blocksOf(t testing.TB, src string) [][]byte {
 	t.Helper()
 	f := follow.New(src)
-	defer f.Close()
 	var list [][]byte
 	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		list = append(list, append([]byte(nil), b.Bytes...))

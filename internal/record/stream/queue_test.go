@@ -33,7 +33,6 @@ func blocks(t testing.TB) [][]byte {
 		t.Fatal(err)
 	}
 	f := follow.New(dir)
-	defer f.Close()
 	var list [][]byte
 	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		list = append(list, bytes.Clone(b.Bytes))

@@ -55,7 +55,6 @@ func (f Folder) follow(ctx context.Context, s *Sender) error {
 func followFiles(ctx context.Context, s *Sender, path string,
 	info func(*follow.Follower) *trace.RunInfo) error {
 	in := follow.New(path)
-	defer func() { _ = in.Close() }()
 	var told *trace.RunInfo
 	tell := func() error {
 		if now := info(in); now != told {

@@ -317,7 +317,6 @@ func TestGrowing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := follow.New(whole)
-	defer f.Close()
 	byNode := map[int][]tracefile.RawBlock{}
 	blocks := 0
 	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {

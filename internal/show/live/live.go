@@ -405,7 +405,6 @@ func (r *Run) follow() {
 // followOnce takes in what arrives until the run seems to be over. It says how it ended, "" if it was closed.
 func (r *Run) followOnce() string {
 	f := follow.New(r.dir)
-	defer func() { _ = f.Close() }() // it was only read
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)

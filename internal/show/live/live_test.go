@@ -80,7 +80,6 @@ func info(ended string) *trace.RunInfo {
 func blocks(t *testing.T, dir string) (list []tracefile.RawBlock) {
 	t.Helper()
 	f := follow.New(dir)
-	defer f.Close()
 	if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
 		c := *b
 		c.Bytes = slices.Clone(b.Bytes)

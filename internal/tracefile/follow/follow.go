@@ -135,14 +135,6 @@ func (f *Follower) Problems() []tracefile.Problem {
 	return list
 }
 
-// Close ends the following.
-func (f *Follower) Close() error {
-	again := New(f.path)
-	again.info, again.version = f.info, f.version
-	*f = *again
-	return nil
-}
-
 // Poll calls fn for every whole block of definitions and events that came since the last
 // call, file by file and in the order of each file, and returns for how many. A block
 // whose bytes are not all there yet waits for the next call. Damaged bytes are passed over
@@ -382,6 +374,9 @@ func (ff *followed) nextBlock() (tracefile.Block, bool) {
 	return ff.Next(false)
 }
 
+// id is the id of the run in a run.json, "" without one.
+func id(info *trace.RunInfo) string { return cmp.Or(info, &trace.RunInfo{}).ID }
+
 // Read decodes a block of events that Poll gave, or a copy of it. One that cannot be decoded, though it is
 // what was written, is an error, which is also noted among the problems.
 func (f *Follower) Read(b *tracefile.RawBlock, dst *trace.Batch) error {
@@ -397,12 +392,4 @@ func (f *Follower) Read(b *tracefile.RawBlock, dst *trace.Batch) error {
 	}
 	dst.Node, dst.Offset = b.Node, b.Offset
 	return err
-}
-
-// id is the id of a run.
-func id(info *trace.RunInfo) string {
-	if info == nil {
-		return ""
-	}
-	return info.ID
 }

@@ -189,9 +189,6 @@ func TestFollowARun(t *testing.T) {
 	if !slices.Equal(got, want) || len(f.Problems()) > 0 {
 		t.Errorf("%d blocks, want %d; %v", len(got), len(want), f.Problems())
 	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // A block that the caller could not take is tracetest.Text again; an end of the context is told.

@@ -61,7 +61,6 @@ func read(t *testing.T, dir string) (nodes []int, info bool, problems []string) 
 		}
 	}
 	f := New(dir)
-	defer f.Close()
 	given := map[int]bool{}
 	for range 2 {
 		if _, err := f.Poll(context.Background(), func(b *tracefile.RawBlock) error {
