@@ -11,7 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/memory"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
 // greedyTrace makes a trace of a few KB that takes a hundred times as much as a model: CFs that are created,
