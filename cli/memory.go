@@ -20,8 +20,8 @@ type memoryBudget struct {
 }
 
 func (b *memoryBudget) addTo(f *pflag.FlagSet) {
-	f.StringVar(&b.text, "memory", "", "use at most this many `bytes` of memory for traces, such as 4Gi (default:"+
-		" half of this machine's)")
+	f.StringVar(&b.text, "memory", "", "use at most this many `bytes` of memory for traces, such as 4Gi"+
+		" (default: half of this machine's)")
 }
 
 // check reads the flag; processes that share the machine share the default.

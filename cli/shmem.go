@@ -138,7 +138,8 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 		return nil
 	}
 	if len(args) == 0 {
-		return console.Misuse("shmem: no program given; give the command that starts it, such as oshrun -np 4 ./prog")
+		return console.Misuse("shmem: no program given; give the command that starts it, such as" +
+			" oshrun -np 4 ./prog")
 	}
 	o.live.page.memory.text = o.report.memory.text
 	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
