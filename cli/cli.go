@@ -22,7 +22,7 @@ import (
 const exitCodesHelp = `
 Exit codes:
   0    done
-  1    the program under test failed
+  1    the program under test failed, or standard output cannot be written
   2    usage or bad input
   3    the program cannot finish: CFs are left waiting
   4    a trace is damaged or ends early (what could be read was used)
@@ -75,6 +75,7 @@ func execute(argv []string, io console.IO) int {
 	if out.Err != nil && (err == nil || errors.Is(err, out.Err)) { // nobody looked at it, or knew what it is
 		err = badInput(out.Err)
 	}
+	err = console.OutputError(err)
 	if err == nil {
 		return console.Done
 	}

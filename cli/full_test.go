@@ -29,7 +29,7 @@ func TestFullOutput(t *testing.T) {
 		"doctor --json t.trace", "convert --to cube -o - t.trace", "convert --to cube3 -o - t.trace",
 		"run --explain-config p.fa", "run --explain-config --json p.fa"} {
 		_, stderr, code, err := shell(dir, home, "whyslow "+command+" >/dev/full")
-		if err != nil || code != console.BadUsage || strings.Count(stderr, "\n") != 1 ||
+		if err != nil || code != console.Failed || strings.Count(stderr, "\n") != 1 ||
 			!strings.Contains(stderr, "no space left on device") {
 			t.Errorf("%s: exit code %d, %v\n%s", command, code, err, stderr)
 		}

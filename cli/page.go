@@ -36,7 +36,8 @@ type pageOptions struct {
 	memory    memoryBudget
 	chosen    bool // the address was given by the user
 
-	tls *tls.Config
+	tls    *tls.Config
+	limits collect.Limits // of connections; zero: the usual ones
 }
 
 func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
@@ -116,7 +117,8 @@ func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Co
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	server := api.New(api.Config{Runs: runs, Token: o.secret, Collector: collector, TLS: o.tls,
-		Log: func(text string) { io.Say("warning: %s", text) }})
+		Limits: o.limits,
+		Log:    func(text string) { io.Say("warning: %s", text) }})
 	p := &page{done: make(chan error, 1), stop: cancel}
 	go func() { p.done <- server.Serve(ctx, l) }()
 	scheme := "http"

@@ -137,6 +137,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	for _, r := range collector.Runs() {
 		show(r.Dir)
 	}
+	o.page.limits = o.limits
 	p, err := o.page.serve(io, runs, collector)
 	if err != nil {
 		return cmp.Or(collector.Close(), err)

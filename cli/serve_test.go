@@ -29,23 +29,7 @@ func TestServeUnderAttack(t *testing.T) {
 	}
 	const runs = 100
 	dir := t.TempDir()
-	cmd := exec.Command(filepath.Join(lunaHome(t), "bin", "whyslow"), "serve", "--insecure", "--listen",
-		"127.0.0.1:0", "--dir", dir)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/\n")
+	cmd, address, stdout, stderr := startServe(t, "--dir", dir)
 	block := aBlock(t)
 	hosts := strings.Fields(strings.Repeat("host ", 60_000))
 	for i := range 3 * runs {
@@ -115,6 +99,58 @@ func TestServeUnderAttack(t *testing.T) {
 	}
 	t.Logf("it ended after %v, having used %v of processor time", time.Since(begin),
 		cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+}
+
+// startServe starts a collector and waits until it can be reached.
+func startServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string, stdout io.Reader, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd = exec.Command(filepath.Join(lunaHome(t), "bin", "whyslow"), "serve", "--insecure", "--listen",
+		"127.0.0.1:0")
+	cmd.Args = append(cmd.Args, args...)
+	stderr = new(bytes.Buffer)
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/\n"), out, stderr
+}
+
+// TestMaxSockets: connections beyond the limit are closed at once, others are served.
+func TestMaxSockets(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	_, address, _, _ := startServe(t, "--dir", t.TempDir(), "--max-sockets", "2")
+	ask := func() error {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "GET /api/runs HTTP/1.1\r\nHost: %s\r\n\r\n", address)
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err == nil {
+			r.Body.Close()
+		}
+		return err
+	}
+	for i := range 2 {
+		if err := ask(); err != nil {
+			t.Errorf("connection %d: %v", i, err)
+		}
+	}
+	if ask() == nil {
+		t.Error("a third connection is served")
+	}
 }
 
 // aBlock is a block of definitions or events.

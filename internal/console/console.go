@@ -16,7 +16,7 @@ import (
 // Exit codes, the same for all verbs but luna (0 and 1) and rts (the program's own).
 const (
 	Done        = 0
-	Failed      = 1 // the program under test failed
+	Failed      = 1 // the program under test failed, or standard output cannot be written
 	BadUsage    = 2 // usage or bad input
 	Stuck       = 3 // CFs left waiting
 	Damaged     = 4 // a trace is damaged or ends early
@@ -129,8 +129,24 @@ func (s IO) Tell(err error) error {
 // FileError words an error of a file without the name of the system call.
 func FileError(err error) error {
 	var path *os.PathError
-	if errors.As(err, &path) {
-		return fmt.Errorf("%s: %w", path.Path, path.Err)
+	var done *fileError // with what was said around it
+	if errors.As(err, &path) && !errors.As(err, &done) {
+		return &fileError{path}
+	}
+	return err
+}
+
+type fileError struct{ path *os.PathError }
+
+func (e *fileError) Error() string { return e.path.Path + ": " + e.path.Err.Error() }
+
+func (e *fileError) Unwrap() error { return e.path }
+
+// OutputError is Failed, if an error is that standard output cannot be written; others stay what they are.
+func OutputError(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) && path.Path == os.Stdout.Name() {
+		return Exit(Failed, FileError(path))
 	}
 	return err
 }
