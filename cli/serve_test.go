@@ -102,7 +102,8 @@ func TestServeUnderAttack(t *testing.T) {
 }
 
 // startServe starts a collector and waits until it can be reached.
-func startServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string, stdout io.Reader, stderr *bytes.Buffer) {
+func startServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string, stdout io.Reader,
+	stderr *bytes.Buffer) {
 	t.Helper()
 	cmd = exec.Command(filepath.Join(lunaHome(t), "bin", "whyslow"), "serve", "--insecure", "--listen",
 		"127.0.0.1:0")

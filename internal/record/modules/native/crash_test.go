@@ -80,8 +80,8 @@ func TestCrashWhileLoading(t *testing.T) {
 		"-DCRASHES"))
 	out, _ := cmd.CombinedOutput()
 	if !strings.HasSuffix(string(out),
-		"libbroken_loading.so: it has crashed meanwhile: segmentation fault (SIGSEGV): access to address 0x30 in "+
-			"libbroken_loading.so") {
+		"libbroken_loading.so: it crashed while it was being loaded: segmentation fault (SIGSEGV): access to "+
+			"address 0x30 in libbroken_loading.so") {
 		t.Errorf("%s", out)
 	}
 }

@@ -413,7 +413,7 @@ func TestOpen(t *testing.T) {
 		"start":    {"-DSTART=NULL", "module broken_module has no function start"},
 		"name":     {`-DNAME="a-b"`, `its module is called "a-b": names are letters`},
 		"lib":      {`-DNAME="libx"`, `its module is called "libx"`},
-		"taken":    {`-DNAME="taken_module"`, "the name taken_module is that of a module of whyslow itself"},
+		"taken":    {`-DNAME="taken_module"`, "taken_module is the name of one of whyslow's own modules"},
 		"param": {`-DPARAM="many"`,
 			`module broken_module: parameter "n" has a default that does not fit its type: "many"`},
 		"emits":     {`-DEMITS="My.onX(a)"`, `module broken_module: event "My.onX(a)": "a" has no type`},
