@@ -47,9 +47,9 @@ func (b *memoryBudget) fits(r *trace.Reader) error {
 const looksAfter = 10
 
 // watch holds what is done for a trace, until done, within the budget. read is which part of the trace is in
-// memory, from 0 to 1. It first cancels the context, whose cause is the line for the user. Where nothing looks
-// at the context in time, it calls end with that line, which is to end the process; nil says the line and ends
-// it.
+// memory, from 0 to 1. It first cancels the context, whose cause is the line for the user. Where nothing
+// looks at the context in time, it calls end with that line, which is to end the process; nil says the line
+// and ends it.
 func (b *memoryBudget) watch(ctx context.Context, io console.IO, path string, read func() float64,
 	end func(error)) (_ context.Context, done func()) {
 	if end == nil {

@@ -57,7 +57,8 @@ func each(workers, n int, f func(worker, i int) error) error {
 
 // eachBlock calls f in the same way for the data blocks that may hold events of a span, in the order of the
 // files.
-func (r *Reader) eachBlock(workers int, in Span, f func(worker int, file *nodeFile, blk *tracefile.Block) error) error {
+func (r *Reader) eachBlock(workers int, in Span, f func(worker int, file *nodeFile,
+	blk *tracefile.Block) error) error {
 	type place struct {
 		f   *nodeFile
 		blk *tracefile.Block
@@ -106,7 +107,8 @@ func within(b *tracefile.Block, in Span) bool { return b.Last >= in.From && b.Fi
 func (r *Reader) EachMark(f func(b *Batch) error) error {
 	var b Batch
 	return r.eachBlock(1, Always, func(_ int, file *nodeFile, blk *tracefile.Block) error {
-		if blk.Flags&(tracefile.FlagStarted|tracefile.FlagFinished|tracefile.FlagSync) == 0 || r.read(file, blk, &b) != nil {
+		if blk.Flags&(tracefile.FlagStarted|tracefile.FlagFinished|tracefile.FlagSync) == 0 || r.read(file, blk,
+			&b) != nil {
 			return nil
 		}
 		return f(&b)

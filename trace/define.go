@@ -204,9 +204,9 @@ func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
 	d.mu.Unlock()
 }
 
-// DefineKind declares an event of a user namespace and returns its number in this file: spec.Kind, or the next
-// one if that is 0. The same namespace, name and field types may be declared again; with other types it is an
-// error.
+// DefineKind declares an event of a user namespace and returns its number in this file: spec.Kind, or the
+// next one if that is 0. The same namespace, name and field types may be declared again; with other types it
+// is an error.
 func (w *Writer) DefineKind(spec KindSpec) (Kind, error) {
 	if err := spec.Check(); err != nil {
 		return 0, err

@@ -76,7 +76,10 @@ func (f *nodeFile) findUnfinished(workers int) {
 	switch {
 	case len(f.Blocks) == 0:
 		f.Note(Unfinished, f.Size, "file was not finished and holds no events")
-	case !slices.ContainsFunc(f.Found, func(p Problem) bool { return p.Kind == Truncated || p.Kind == Unfinished }):
+	case !slices.ContainsFunc(f.Found, func(p Problem) bool {
+		return p.Kind == Truncated ||
+			p.Kind == Unfinished
+	}):
 		// All streams ended before, or their last blocks are missing without a trace of them.
 		f.Note(Truncated, f.Size, "file ends without its index: what came last may be missing")
 	}

@@ -135,7 +135,8 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 		}
 		r.run, err = ReadRunInfo(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && part == 0 {
-			r.problems = append(r.problems, Problem{Kind: Damaged, File: tracefile.RunFile, What: tracefile.Plain(err).Error(), Node: -1,
+			r.problems = append(r.problems, Problem{Kind: Damaged, File: tracefile.RunFile,
+				What: tracefile.Plain(err).Error(), Node: -1,
 				Stream: -1})
 		}
 	}
@@ -229,7 +230,8 @@ func (r *Reader) oneRun(files []*tracefile.File, errs []*Problem) {
 	if why := of.ForeignID(r.run.id()); why != "" {
 		r.run = nil
 		if r.part == 0 {
-			r.problems = append(r.problems, Problem{Kind: Foreign, File: tracefile.RunFile, What: why, Node: -1, Stream: -1})
+			r.problems = append(r.problems, Problem{Kind: Foreign, File: tracefile.RunFile, What: why, Node: -1,
+				Stream: -1})
 		}
 	}
 }
@@ -320,7 +322,8 @@ func (r *Reader) findMissing(unreadable []*Problem) {
 		if !listed[n] {
 			what += fmt.Sprintf(" (there is one of node %d)", greatest)
 		}
-		r.problems = append(r.problems, Problem{Kind: Missing, File: tracefile.FileName(n), What: what, Node: n, Stream: -1})
+		r.problems = append(r.problems, Problem{Kind: Missing, File: tracefile.FileName(n), What: what, Node: n,
+			Stream: -1})
 	}
 	if missing > tracefile.MaxProblems {
 		r.problems = append(r.problems, Problem{Kind: Missing, File: tracefile.FileName(last),

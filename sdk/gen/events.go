@@ -147,8 +147,8 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 func table() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { b.WriteString(folded(fmt.Sprintf(format, args...))) }
-	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of the blocks that hold one, number of " +
-		"fixed fields, whether there is a list, namespace, names, types. */")
+	p("\n/* Standard kinds, generated from trace/kinds.go: number, flags of the blocks that hold one, number " +
+		"of fixed fields, whether there is a list, namespace, names, types. */")
 	p("enum {")
 	for t := trace.FieldInt; t.Valid(); t++ {
 		p("    WSI_%s = %d,", strings.ToUpper(t.String()), t)

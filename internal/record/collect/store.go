@@ -53,11 +53,6 @@ func (s *sender) forget() {
 	}
 }
 
-func (s *sender) has(node int) bool {
-	_, ok := slices.BinarySearch(s.Nodes, node)
-	return ok
-}
-
 // folderName names a run's folder. The name of a program from elsewhere must not lead out of DIR, nor hide.
 func folderName(program string) string {
 	program = strings.ReplaceAll(program, `\`, "/")

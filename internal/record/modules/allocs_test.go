@@ -1,5 +1,4 @@
-// go:build !race && !no_logger_module && !no_luna_log_module && !no_cf_counter_events_module &&
-// !no_df_sizer_events_module && !no_foreign_block_timer_module
+//go:build !race && !no_logger_module && !no_luna_log_module && !no_cf_counter_events_module && !no_df_sizer_events_module && !no_foreign_block_timer_module
 
 package modules
 

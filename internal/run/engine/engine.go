@@ -70,7 +70,7 @@ type Config struct {
 	// by code fragment: every CF of it is held that long before it may start
 	Hold        map[string]time.Duration
 	Records     Recorder            // LuNA's debug records; nil: none
-	Rules       []config.EventState // events emitted by rule: nothing else of them counts; CheckRule accepts them
+	Rules       []config.EventState // events emitted by rule, all that counts of them; CheckRule accepts them
 	DescribeDFs bool                // the session's describer knows DFs: for modules
 	Warn        func(string)        // receives warnings, one line each
 	Part        *Part               // nil: all nodes are in this process

@@ -180,8 +180,8 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 }
 
 // writable tells whether target is a regular file or nothing yet. A symbolic link may lead anywhere: into a
-// file of somebody else, when the sources come from others. So neither target nor a folder from outDir down to
-// it may be one; without outDir the folders are those that the user named.
+// file of somebody else, when the sources come from others. So neither target nor a folder from outDir down
+// to it may be one; without outDir the folders are those that the user named.
 func writable(target, outDir string) error {
 	for dir := filepath.Dir(target); outDir != ""; dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {

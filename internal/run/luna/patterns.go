@@ -32,8 +32,8 @@ func (d dfPattern) String() string {
 }
 
 // maxPatterns bounds how many DFs are told of a statement, and maxSteps how much is looked at to find them:
-// subs that call each other several times would take for ever. maxRecursion bounds how deep recursive subs are
-// followed for a CF.
+// subs that call each other several times would take for ever. maxRecursion bounds how deep recursive subs
+// are followed for a CF.
 const (
 	maxPatterns  = 32
 	maxSteps     = 1 << 12

@@ -142,7 +142,8 @@ func (a *author) starved(s *blame.Starved) {
 		}
 	}
 	a.details("The chains", func() {
-		g := a.table("Chains: what workers waited for, and what that waited for", "code fragment", "what it was doing",
+		g := a.table("Chains: what workers waited for, and what that waited for", "code fragment",
+			"what it was doing",
 			"#time", "#share|of all processor time", "#waits")
 		g.Plain = true
 		a.chain(g, s.Chains, s.NS, 0)

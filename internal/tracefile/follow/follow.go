@@ -67,7 +67,8 @@ type followed struct {
 
 // New follows the trace in the folder dir, or a single file of one. It need not be there yet.
 func New(dir string) *Follower {
-	return &Follower{path: dir, names: files.NewNames(dir, ".wst"), nodes: map[int]*followed{}, info: &trace.RunInfo{}}
+	return &Follower{path: dir, names: files.NewNames(dir, ".wst"), nodes: map[int]*followed{},
+		info: &trace.RunInfo{}}
 }
 
 // Info returns what run.json says, as last read by Poll: with nothing in it before there is
@@ -113,15 +114,18 @@ func (f *Follower) Lost(node int) uint64 {
 func (f *Follower) Problems() []tracefile.Problem {
 	var list []tracefile.Problem
 	if f.infoErr != nil {
-		list = append(list, tracefile.Problem{Kind: tracefile.Damaged, File: tracefile.RunFile, What: f.infoErr.Error(), Node: -1, Stream: -1})
+		list = append(list, tracefile.Problem{Kind: tracefile.Damaged, File: tracefile.RunFile,
+			What: f.infoErr.Error(), Node: -1, Stream: -1})
 	}
 	if why := f.of.ForeignID(id(f.read)); why != "" {
-		list = append(list, tracefile.Problem{Kind: tracefile.Foreign, File: tracefile.RunFile, What: why, Node: -1, Stream: -1})
+		list = append(list, tracefile.Problem{Kind: tracefile.Foreign, File: tracefile.RunFile, What: why,
+			Node: -1, Stream: -1})
 	}
 	for _, ff := range f.files {
 		list = append(list, ff.Found...)
 		if ff.foreign != "" {
-			list = append(list, tracefile.Problem{Kind: tracefile.Foreign, File: ff.Name, What: ff.foreign, Node: ff.Node, Stream: -1})
+			list = append(list, tracefile.Problem{Kind: tracefile.Foreign, File: ff.Name, What: ff.foreign,
+				Node: ff.Node, Stream: -1})
 		}
 		list = append(list, ff.LostDefs()...)
 		if ff.headErr != nil {
@@ -241,7 +245,8 @@ func (ff *followed) open() *os.File {
 }
 
 // poll gives the new blocks of a file.
-func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.RawBlock) error) (int, error) {
+func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.RawBlock) error) (int,
+	error) {
 	if ff.over || !ff.begun {
 		return 0, nil
 	}
@@ -272,7 +277,8 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.
 			continue
 		}
 		var err error
-		if f.raw, err = tracefile.ReadBlock(file, f.raw, &b); err != nil && !again && !ff.Closed && b.End() == ff.Size {
+		if f.raw, err = tracefile.ReadBlock(file, f.raw, &b); err != nil && !again && !ff.Closed &&
+			b.End() == ff.Size {
 			ff.Scan = before // maybe its bytes are not all there
 			return n, nil
 		}

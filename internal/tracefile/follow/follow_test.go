@@ -177,7 +177,8 @@ func TestFollowARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = follow(t, f, got)
-	if !f.Closed(0) || !f.Closed(1) || f.Closed(2) || f.Info().Ended != trace.EndedDone || f.InfoVersion() != 2 ||
+	if !f.Closed(0) || !f.Closed(1) || f.Closed(2) || f.Info().Ended != trace.EndedDone ||
+		f.InfoVersion() != 2 ||
 		!slices.Equal(f.Nodes(), []int{0, 1, 2}) {
 		t.Errorf("%v %v %v %+v", f.Closed(0), f.Closed(1), f.Closed(2), f.Info())
 	}

@@ -36,7 +36,7 @@ import (
 type Options struct {
 	// events of these times; nil: of all. Blocks without any are not read
 	In      *trace.Span
-	Streams func(node, stream int) bool                     // events of these streams; nil: of all. Others are not read
+	Streams func(node, stream int) bool                     // events of these streams; nil: of all
 	Keep    func(d *trace.Defs, b *trace.Batch, i int) bool // which of those; nil: all
 	NoDefs  bool                                            // events only
 }

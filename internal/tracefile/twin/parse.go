@@ -315,7 +315,8 @@ func (p *textParser) code(n *textNode) {
 		if p.key("at") {
 			c.File, c.Line, c.Col = p.place(n)
 		} else {
-			c.Kind = trace.CodeKind(p.enum(codeKinds(), "expected atomic, sub, call, for, while, if or at=file:line:col"))
+			c.Kind = trace.CodeKind(p.enum(codeKinds(),
+				"expected atomic, sub, call, for, while, if or at=file:line:col"))
 		}
 	}
 	if p.err == nil {

@@ -75,8 +75,8 @@ func TestDumpOfPartIsATrace(t *testing.T) {
 	}
 }
 
-// The text twin keeps the difference between a run.json that does not tell how the run ended and one without a
-// word about it.
+// The text twin keeps the difference between a run.json that does not tell how the run ended and one without
+// a word about it.
 func TestTwinKeepsEnd(t *testing.T) {
 	for info, want := range map[string]int{`{"ended":""}`: 1, `{"ended":"done"}`: 0, `{}`: 0} {
 		dir, back := t.TempDir(), t.TempDir()

@@ -213,7 +213,8 @@ func writeRandom(t *rapid.T, dir string) {
 			w.DefineCode(CodeDef{Code: rnd.Uint32N(30), Name: w.Name(str()), Kind: CodeKind(rnd.IntN(8)),
 				File: w.Name(str()), Line: rnd.IntN(5), Col: rnd.IntN(5)})
 			w.DefineSite(SiteDef{Site: Site(rnd.Uint32N(30)), Code: rnd.Uint32N(5), Label: w.Name(str()),
-				File: Name(rnd.Uint32N(99)), Line: rnd.IntN(5), Col: rnd.IntN(5), Text: w.Name(str()), DFs: w.Name(str())})
+				File: Name(rnd.Uint32N(99)), Line: rnd.IntN(5), Col: rnd.IntN(5), Text: w.Name(str()),
+				DFs: w.Name(str())})
 			var identity []int64
 			for range rnd.IntN(9) {
 				identity = append(identity, int64(rnd.Uint64()>>rnd.IntN(64)))

@@ -299,7 +299,10 @@ func (g *Graph) collapsed(c *counts) *CodeGraph {
 		}
 	}
 	if len(list) > maxCodes {
-		slices.SortStableFunc(list, func(a, b vertex) int { return cmp.Compare((*c.of(b)).count, (*c.of(a)).count) })
+		slices.SortStableFunc(list, func(a, b vertex) int {
+			return cmp.Compare((*c.of(b)).count,
+				(*c.of(a)).count)
+		})
 		out.More = len(list) - maxCodes
 		for _, v := range list[maxCodes:] {
 			*c.of(v) = nil
