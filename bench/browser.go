@@ -37,8 +37,8 @@ func (b *bench) serve(ctx context.Context, args ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: exec.CommandContext(ctx, bin, append([]string{args[0], "--listen", "127.0.0.1:0", "--insecure"},
-		args[1:]...)...)}
+	all := append([]string{args[0], "--listen", "127.0.0.1:0", "--insecure"}, args[1:]...)
+	s := &server{cmd: exec.CommandContext(ctx, bin, all...)}
 	s.cmd.Stderr = &s.stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

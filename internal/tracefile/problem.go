@@ -74,7 +74,7 @@ func NotWritten(node int, events uint64, why string) []Problem {
 	if events == 0 && why == "" || node < 0 || node > MaxNode {
 		return nil
 	}
-	return []Problem{{Kind: Unwritten, File: FileName(node), What: cmp.Or(why,
-		"not everything could be written"),
+	return []Problem{{Kind: Unwritten, File: FileName(node),
+		What: cmp.Or(why, "not everything could be written"),
 		Node: node, Stream: -1, Events: events}}
 }

@@ -66,8 +66,7 @@ func (s *Set) relieve(b memory.Budget, use memory.Use) {
 		}
 	}
 	most := slices.MaxFunc(append(runs, &Run{}), func(a, b *Run) int {
-		return cmp.Compare(a.takes(),
-			b.takes())
+		return cmp.Compare(a.takes(), b.takes())
 	})
 	if most.takes() == 0 {
 		return // something else takes it

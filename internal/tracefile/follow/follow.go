@@ -245,8 +245,8 @@ func (ff *followed) open() *os.File {
 }
 
 // poll gives the new blocks of a file.
-func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.RawBlock) error) (int,
-	error) {
+func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.RawBlock) error) (
+	int, error) {
 	if ff.over || !ff.begun {
 		return 0, nil
 	}

@@ -102,8 +102,8 @@ type List struct {
 // same trace. Nothing is read before the first question.
 func Open(r *trace.Reader, m *model.Model) *List {
 	l := &List{r: r, m: m, building: make(chan struct{}, 1), patience: 150 * time.Millisecond,
-		cache: recent.New[int, *decoded](cacheBlocks, nil), filters: recent.New[string](maxFilters,
-			(*results).stop)}
+		cache:   recent.New[int, *decoded](cacheBlocks, nil),
+		filters: recent.New[string](maxFilters, (*results).stop)}
 	l.titles = l.newTitles()
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l

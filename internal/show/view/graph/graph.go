@@ -300,8 +300,7 @@ func (g *Graph) collapsed(c *counts) *CodeGraph {
 	}
 	if len(list) > maxCodes {
 		slices.SortStableFunc(list, func(a, b vertex) int {
-			return cmp.Compare((*c.of(b)).count,
-				(*c.of(a)).count)
+			return cmp.Compare((*c.of(b)).count, (*c.of(a)).count)
 		})
 		out.More = len(list) - maxCodes
 		for _, v := range list[maxCodes:] {
