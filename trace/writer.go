@@ -331,7 +331,7 @@ func (w *Writer) writeEvents(stream int, buf []uint64) (rest []uint64, err error
 }
 
 func (w *Writer) writeDefs() {
-	for d := w.defs.taken(); d != nil; d = w.defs.taken() {
+	for d := w.defs.taken(nil); d != nil; d = w.defs.taken(d) {
 		if !w.file.Failed {
 			h := tracefile.Header{Kind: tracefile.DefsBlock, Count: uint32(d.nrows + d.ndfs)}
 			w.raw = w.pack.packDefs(w.raw[:0], d)
