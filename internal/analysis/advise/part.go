@@ -73,8 +73,9 @@ func joined(parts []*executions) *executions {
 	all := parts[0]
 	for _, p := range parts[1:] {
 		for i := range p.List {
-			e := &p.List[i]
-			e.First, e.Last = e.First+uint32(len(all.Edges)), e.Last+uint32(len(all.Edges))
+			if e := &p.List[i]; e.Worker != noWorker { // others have no edges
+				e.First, e.Last = e.First+uint32(len(all.Edges)), e.Last+uint32(len(all.Edges))
+			}
 		}
 		for i := range p.Edges {
 			if way := &p.Edges[i].Way; *way != 0 {
