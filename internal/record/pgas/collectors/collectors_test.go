@@ -133,7 +133,7 @@ func TestErrors(t *testing.T) {
 func TestFirstError(t *testing.T) {
 	for out, want := range map[string]string{
 		"a.c: In function 'f':\na.c:1:2: error: expected ';'\n": "a.c:1:2: error: expected ';'",
-		"/usr/bin/ld: /tmp/a.o: in function `main':\na.c:(.text+0x5): undefined reference to `f'\n" +
+		"/usr/bin/ld: a.o: in function `main':\na.c:(.text+0x5): undefined reference to `f'\n" +
 			"collect2: error: ld returned 1 exit status\n": "a.c:(.text+0x5): undefined reference to `f'",
 		"/usr/bin/ld: cannot find -lx: No such file or directory\ncollect2: error: ld returned 1 exit status\n": "" +
 			"/usr/bin/ld: cannot find -lx: No such file or directory",
