@@ -10,7 +10,7 @@ import (
 )
 
 // TestFunctionsOfAddresses puts the function that a call is in above it, where functions themselves were not
-// recorded.
+// recorded. It and the program have a visit too, since tools divide by them.
 func TestFunctionsOfAddresses(t *testing.T) {
 	dir := t.TempDir()
 	text := `
@@ -36,8 +36,13 @@ func TestFunctionsOfAddresses(t *testing.T) {
 time, solve > shmem_quiet:7: 5
 time, step:3: 2
 time, step:3 > shmem_quiet:7: 2
+visits, program: 1
+visits, solve: 1
+visits, solve > shmem_quiet:7: 1
+visits, step:3: 1
+visits, step:3 > shmem_quiet:7: 1
 `
-	if got := show(compute(t, buildDir(t, dir)), "time"); got != want {
+	if got := show(compute(t, buildDir(t, dir)), "time", "visits"); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

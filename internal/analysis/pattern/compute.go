@@ -119,10 +119,15 @@ func (s *search) times() {
 				outside -= d
 			}
 		}
+		call := func(visit int32) int { return int(s.callOf(i, visit)) }
 		s.add(program, 0, i, outside)
+		s.row(visits, 0).Values[i] = 1
 		for v, ns := range own {
 			s.add(int(class[v]), int(of[v]), i, ns)
 			s.row(visits, int(of[v])).Values[i]++
+			if in := s.list[of[v]].Parent; in != call(t.Parent[v]) { // a caller that was not recorded
+				s.row(visits, in).Values[i] = 1
+			}
 			switch s.f.metrics[class[v]].ID {
 			case "program":
 			case "barrier", "collective", "lock", "completion", "await":
@@ -132,7 +137,6 @@ func (s *search) times() {
 				o.Calls++
 			}
 		}
-		call := func(visit int32) int { return int(s.callOf(i, visit)) }
 		for k := range t.Transfers {
 			x := &t.Transfers[k]
 			switch x.Kind {

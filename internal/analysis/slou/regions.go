@@ -197,11 +197,8 @@ func (d *divider) waits() []model.Wait {
 	return all
 }
 
-// visits is how often a region was entered, as far as the search tells; the program, once by each thread.
+// visits is how often a region was entered, as far as the search tells.
 func (g *regions) visits(region int) int64 {
-	if region == 0 {
-		return int64(len(g.found.Threads))
-	}
 	return g.found.Sum("visits", func(call int) bool { return g.found.Calls[call].Region == region }).Total
 }
 

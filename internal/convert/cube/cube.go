@@ -4,7 +4,7 @@
 // Both hold three trees and one number for each of their combinations:
 //
 //	metrics                call paths              system
-//	time                   main                    machine HOST
+//	time                   main                    machine
 //	  synchronisation        upc_all_alloc           node HOST
 //	    wait at alloc        rank                      process 0
 //	  communication            upc_memget                thread 0
@@ -13,15 +13,18 @@
 // they are written as they are; times become seconds. Two things differ from the result: a region may be
 // called from several places, which Cube shows as one call path (lines are attributes of Cube 3 only), and
 // threads are in the order of the system tree, since readers differ on whether that order or the ids count.
+//
+// Readers of Cube do not parse XML, but these files: two ways to write the same XML are not the same to them.
+// strict_test.go lists what they refuse.
 package cube
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
@@ -33,7 +36,8 @@ const mirror = "https://github.com/whyslow/whyslow/blob/main/docs/"
 // file is a result arranged for both formats.
 type file struct {
 	*pattern.Result
-	seats []seat // of the threads, in the order of the system tree: the columns
+	seats  []seat  // of the threads, in the order of the system tree: the columns
+	places []place // of the regions
 }
 
 // seat is the place of a thread in the system tree. A node of the run is a process of its rank, or a thread
@@ -47,12 +51,10 @@ type seat struct {
 type dialect struct {
 	times, others string // types of metrics
 	metric        []attr // of metrics, besides their numbers
-	firstRegion   int    // its number
 	region        func(*pattern.Region) []*element
 	call          func(*pattern.Call) []attr // besides the number
-	// levels of the system tree: machine, node, process, thread. Numbers of hosts are idsOfHost apart.
-	levels    [4]level
-	idsOfHost int
+	levels        [4]level                   // of the system tree: machine, node, process, thread
+	firstNode     int                        // its number
 }
 
 // level is the element of a level of the system tree, with what it holds besides name and rank.
@@ -121,7 +123,7 @@ func newFile(r *pattern.Result, m *model.Model) (*file, error) {
 				"order", i)
 		}
 	}
-	f := &file{Result: r}
+	f := &file{Result: r, places: places(r)}
 	shared := map[int]int{} // nodes of a process
 	for _, n := range m.Nodes {
 		shared[n.Process]++
@@ -148,6 +150,49 @@ func newFile(r *pattern.Result, m *model.Model) (*file, error) {
 	return f, nil
 }
 
+// place is where a region stands in the source, as far as is known.
+type place struct {
+	file        string
+	first, last int // lines
+}
+
+// places tells where regions stand: from where they begin to their last known call. A region of unknown
+// beginning stands where it calls others, and if it calls none, where it is called first. That is what a
+// reader who asks for its source gets to see.
+func places(r *pattern.Result) []place {
+	all := make([]place, len(r.Regions))
+	for i, x := range r.Regions {
+		all[i] = place{x.File, x.Line, x.Line}
+	}
+	widen := func(region int, c *pattern.Call) {
+		p := &all[region]
+		switch {
+		case c.File == "" || c.Line <= 0 || p.file != "" && p.file != c.File:
+		case p.first <= 0:
+			*p = place{c.File, c.Line, c.Line}
+		default:
+			p.first, p.last = min(p.first, c.Line), max(p.last, c.Line)
+		}
+	}
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Parent >= 0 {
+			widen(r.Calls[c.Parent].Region, c)
+		}
+	}
+	for i := range r.Calls {
+		if c := &r.Calls[i]; all[c.Region].file == "" {
+			widen(c.Region, c)
+		}
+	}
+	// what is left calls only regions called from places that are not known: the program, whose main has one
+	for _, c := range slices.Backward(r.Calls) {
+		if c.Parent >= 0 && all[r.Calls[c.Parent].Region].file == "" {
+			all[r.Calls[c.Parent].Region] = all[c.Region]
+		}
+	}
+	return all
+}
+
 // lineOf is a line number as Cube has it.
 func lineOf(line int) int {
 	if line <= 0 {
@@ -169,13 +214,13 @@ func (f *file) trees(d *dialect) []*element {
 			el("dtype", kind), el("uom", uom(m)), el("url", url(m)), el("descr", m.Doc)), m.Parent
 	})
 	for i := range f.Regions {
-		x := &f.Regions[i]
-		program.add(el("region", "", num("id", d.firstRegion+i), attr{"mod", x.File}, num("begin", lineOf(x.Line)),
-			num("end", -1)).add(el("name", x.Name)).add(d.region(x)...))
+		x, p := &f.Regions[i], &f.places[i]
+		program.add(el("region", "", num("id", i), attr{"mod", p.file}, num("begin", lineOf(p.first)),
+			num("end", lineOf(p.last))).add(el("name", x.Name)).add(d.region(x)...))
 	}
 	grow(program, len(f.Calls), func(i int) (*element, int) {
 		c := &f.Calls[i]
-		return el("cnode", "", append([]attr{num("id", i), num("calleeId", d.firstRegion+c.Region)},
+		return el("cnode", "", append([]attr{num("id", i), num("calleeId", c.Region)},
 			d.call(c)...)...), c.Parent
 	})
 	doc := el("doc", "").add(el("mirrors", "").add(el("murl", mirror)))
@@ -195,20 +240,24 @@ func grow(root *element, n int, make func(i int) (x *element, parent int)) {
 	}
 }
 
-// system is the tree of hosts, processes and threads.
+// system is the tree of hosts, processes and threads. All hosts are in one machine, as some readers take one
+// root only.
 func (f *file) system(d *dialect) *element {
-	system := el("system", "")
-	var node, process *element
-	hosts, processes, threads := 0, 0, 0 // threads: of the process
 	start := func(k, id int, inner ...*element) *element {
 		return el(d.levels[k].name, "", num("Id", id)).add(inner...).add(d.levels[k].more...)
 	}
+	name := f.seats[0].host
+	if f.seats[len(f.seats)-1].host != name {
+		name = "machine"
+	}
+	machine := start(0, 0, el("name", name))
+	var node, process *element
+	hosts, processes, threads := 0, 0, 0 // threads: of the process
 	for column, s := range f.seats {
 		newHost := column == 0 || f.seats[column-1].host != s.host
 		if newHost {
-			first, last := d.idsOfHost*hosts, d.idsOfHost*(hosts+1)-1
-			node = start(1, last, el("name", s.host))
-			system.add(start(0, first, el("name", s.host)).add(node))
+			node = start(1, d.firstNode+hosts, el("name", s.host))
+			machine.add(node)
 			hosts++
 		}
 		if newHost || f.seats[column-1].process != s.process {
@@ -225,7 +274,7 @@ func (f *file) system(d *dialect) *element {
 		process.add(start(3, column, el("name", name), el("rank", strconv.Itoa(threads))))
 		threads++
 	}
-	return system
+	return el("system", "").add(machine)
 }
 
 // element is a piece of XML with children in a given order.
@@ -247,7 +296,7 @@ func (e *element) add(inner ...*element) *element {
 
 func num(key string, v int) attr { return attr{key, strconv.Itoa(v)} }
 
-// append writes the element, indented. An empty one has a start and an end, because readers reject <a/>.
+// append writes the element, indented. Readers want <attr/> in one tag, and a start and an end of all others.
 func (e *element) append(b []byte, depth int) []byte {
 	indent := func() {
 		for range depth {
@@ -259,6 +308,9 @@ func (e *element) append(b []byte, depth int) []byte {
 	for _, a := range e.attrs {
 		b = append(append(append(b, ' '), a.key...), `="`...)
 		b = append(escape(b, a.value), '"')
+	}
+	if e.name == "attr" {
+		return append(b, "/>\n"...)
 	}
 	b = append(b, '>')
 	b = escape(b, e.text)
@@ -273,9 +325,28 @@ func (e *element) append(b []byte, depth int) []byte {
 	return append(b, ">\n"...)
 }
 
-// escape appends text escaped for XML; characters that XML cannot hold become U+FFFD.
+// escape appends text escaped for XML. Readers decode these five entities only, and want text on one line:
+// control characters become spaces. What is not a character of XML becomes U+FFFD.
 func escape(b []byte, s string) []byte {
-	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(s)) // a Builder does not fail
-	return append(b, out.String()...)
+	for _, r := range s {
+		switch {
+		case r == '<':
+			b = append(b, "&lt;"...)
+		case r == '>':
+			b = append(b, "&gt;"...)
+		case r == '&':
+			b = append(b, "&amp;"...)
+		case r == '"':
+			b = append(b, "&quot;"...)
+		case r == '\'':
+			b = append(b, "&apos;"...)
+		case r < ' ':
+			b = append(b, ' ')
+		case r == 0xfffe, r == 0xffff:
+			b = utf8.AppendRune(b, utf8.RuneError)
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return b
 }

@@ -101,7 +101,7 @@ var dialect4 = dialect{times: "DOUBLE", others: "UINT64", metric: []attr{{"type"
 	levels: [4]level{{"systemtreenode", []*element{el("class", "machine")}},
 		{"systemtreenode", []*element{el("class", "node")}}, {"locationgroup", []*element{el("type", "process")}},
 		{"location", []*element{el("type", "thread")}}},
-	idsOfHost: 2,
+	firstNode: 1,
 }
 
 // anchor is the document with the trees.

@@ -3,6 +3,7 @@ package cube
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/xml"
 	"errors"
@@ -169,7 +170,7 @@ func (x *xmlCube) trees() (r read, types map[int]string, threads []string, hosts
 	for _, machine := range x.Machine {
 		for _, node := range machine.Nodes {
 			for _, g := range node.Processes {
-				group(machine.Name, g.Threads)
+				group(node.Name, g.Threads)
 			}
 		}
 	}
@@ -186,7 +187,7 @@ func (x *xmlCube) trees() (r read, types map[int]string, threads []string, hosts
 // read3 reads a Cube 3 document.
 func read3(doc []byte) (read, map[string]string, error) {
 	var x xmlCube
-	if err := xml.Unmarshal(doc, &x); err != nil {
+	if err := cmp.Or(accepts(3, string(doc)), xml.Unmarshal(doc, &x)); err != nil {
 		return read{}, nil, err
 	}
 	if x.Version != "3.0" {
@@ -233,7 +234,8 @@ func readCubex(archive []byte) (read, map[string]string, error) {
 		}
 	}
 	var x xmlCube
-	if err := xml.Unmarshal(members["anchor.xml"], &x); err != nil {
+	anchor := members["anchor.xml"]
+	if err := cmp.Or(accepts(4, string(anchor)), xml.Unmarshal(anchor, &x)); err != nil {
 		return read{}, nil, err
 	}
 	r, types, threads, hosts, err := x.trees()

@@ -9,13 +9,12 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// dialect3 is that of Cube 3, whose schema numbers regions from 1.
-var dialect3 = dialect{times: "FLOAT", others: "INTEGER", firstRegion: 1,
+// dialect3 is that of Cube 3.
+var dialect3 = dialect{times: "FLOAT", others: "INTEGER",
 	region: func(r *pattern.Region) []*element { return []*element{el("url", ""), el("descr", r.Kind)} },
 	call:   func(c *pattern.Call) []attr { return []attr{num("line", lineOf(c.Line)), {"mod", c.File}} },
-	levels: [4]level{{"machine", []*element{el("descr", "")}}, {"node", []*element{el("descr", "")}},
-		{name: "process"}, {name: "thread"}},
-	idsOfHost: 1,
+	levels: [4]level{{"machine", []*element{el("descr", "")}}, {name: "node"}, {name: "process"},
+		{name: "thread"}},
 }
 
 // Write3 writes a result in the format of Cube 3, one XML document. m is the model of the result. It fails if
