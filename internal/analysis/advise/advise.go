@@ -120,16 +120,18 @@ func (in Input) advice(f *facts) []Advice {
 	return a.finished()
 }
 
-// sort puts what keeps the program from ending before all, then the largest gain first.
+// sort puts what keeps the program from ending before all, then the largest gain first: by the share that is
+// printed, of the run's time or of the processors'.
 func (a *advisor) sort() {
-	weight := func(x Advice) int64 {
+	weight := func(x Advice) float64 {
 		if x.Blocking {
-			return math.MaxInt64
+			return math.Inf(1)
 		}
-		return max(x.GainNS, x.weighs)
+		return max(x.Share, part(a.share(x.weighs)))
 	}
 	slices.SortStableFunc(a.list, func(x, y Advice) int {
-		return cmp.Or(cmp.Compare(weight(y), weight(x)), cmp.Compare(y.GainBytes, x.GainBytes))
+		return cmp.Or(cmp.Compare(weight(y), weight(x)), cmp.Compare(y.GainNS, x.GainNS),
+			cmp.Compare(y.GainBytes, x.GainBytes))
 	})
 }
 

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,20 +19,57 @@ var systemTime = words.Say("The run-time system used that much time.",
 // littleOverhead is the share of a CF's time that the system may take.
 const littleOverhead = 1 - goodUseful
 
+// perCF is what the system's work costs for CFs of a code fragment: without what other threads took from
+// them, and without late starts.
+func (a *advisor) perCF(f *slou.Fragment) (each, total int64) {
+	if f == nil || f.Count == 0 || a.res.Factors.O == nil {
+		return 0, 0
+	}
+	_, lateOf := a.lateStarts()
+	total = f.Caused[slou.FactorO] - lateOf[f.Code]
+	for i := range a.res.Causes {
+		c := &a.res.Causes[i]
+		if c.Factor == slou.FactorO.String() && c.Consumer == f.Code && insideParts[c.Part] {
+			total -= c.NS
+		}
+	}
+	total = max(total, 0)
+	return total / f.Count, total
+}
+
+// insideParts are the parts of O that were taken from CFs that ran.
+var insideParts = func() map[string]bool {
+	set := map[string]bool{}
+	for _, p := range slou.FactorO.Parts() {
+		set[p.String()] = p.Info().Inside
+	}
+	return set
+}()
+
+// small tells whether the CFs of a code fragment are too small for what each of them costs: then advice to
+// make them smaller would be the opposite of what helps. What costs more than any start does waits for
+// something.
+func (a *advisor) small(f *slou.Fragment) bool {
+	each, _ := a.perCF(f)
+	return f != nil && f.Count > 0 && each <= longStart && float64(each) > littleOverhead*float64(f.MeanNS+each)
+}
+
 // granularity: the run-time system's work per CF.
 func (a *advisor) granularity() {
 	o := a.res.Factors.O
 	if o == nil {
 		return
 	}
-	late, lateOf := a.lateStarts()
+	late, _ := a.lateStarts()
 	taken := a.res.Factors.InsideNS()
 	system := o.NS - taken - o.Of(slou.PartExtra) - late
-	var f *slou.Fragment
-	caused := int64(0)
+	var f *slou.Fragment // the one with the highest cost, of those whose CFs are too small if there are any
+	each, caused := int64(0), int64(-1)
 	for i := range a.res.Fragments {
-		if g := &a.res.Fragments[i]; g.Count > 0 && (f == nil || g.Caused[slou.FactorO]-lateOf[g.Code] > caused) {
-			f, caused = g, g.Caused[slou.FactorO]-lateOf[g.Code]
+		g := &a.res.Fragments[i]
+		e, all := a.perCF(g)
+		if g.Count > 0 && (f == nil || a.small(g) && !a.small(f) || a.small(g) == a.small(f) && all > caused) {
+			f, each, caused = g, e, all
 		}
 	}
 	if f == nil || system <= 0 {
@@ -49,7 +87,6 @@ func (a *advisor) granularity() {
 	if largest.NS == 0 {
 		return
 	}
-	each := max(caused, 0) / f.Count
 	evidence := map[string]any{"code": f.Code, "count": f.Count, "mean_ns": f.MeanNS, "overhead_ns": caused,
 		"overhead_mean_ns": each, "part": largest.Name, "part_ns": largest.NS}
 	head := words.Say("The run-time system used %s (%s) of the workers' time, mostly %s (%s).",
@@ -62,6 +99,8 @@ func (a *advisor) granularity() {
 		a.add("too-many-workers", 0, min(system+taken, spare), coresBound(h), evidence, words.Say(
 			"%s A worker without a core cannot start what is ready: %s",
 			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
+	case a.small(f):
+		a.tooSmall(f, system, each, head, evidence)
 	case largest.Name == slou.PartRequest.String() || largest.Name == slou.PartSend.String():
 		if a.had("late-transfer", "locators-disagree", "replicate", "asked-again", "far-data") != nil {
 			return // the same time
@@ -73,18 +112,12 @@ func (a *advisor) granularity() {
 				"используются (`locator_cyclic имя[i] => выражение;`): тогда они будут отправляться сразу после "+
 				"вычисления.",
 			head, a.named(f.Code), words.Time(each)))
-	case each > f.MeanNS/4:
-		a.tooSmall(f, system, each, head, evidence)
-	default:
-		a.addTime("overhead", system, systemTime, evidence, words.Say("%s %s causes most of it: %s per CF, in %s.",
-			"%s Больше всего этой работы приходится на %s: по %s на каждый из %s.",
-			head, a.named(f.Code), words.Time(each), words.Number{N: f.Count, What: words.CFs}))
 	}
 }
 
 // tooSmall: a CF is not worth what it costs to run.
 func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text, evidence map[string]any) {
-	times := max(int64(float64(each)/(littleOverhead*float64(max(f.MeanNS, 1)))), 2)
+	times := max(int64(math.Ceil(float64(each)/(littleOverhead*float64(max(f.MeanNS, 1))))), 2)
 	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
 	evidence["times"] = times
 	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): give each CF more to do.",
@@ -92,25 +125,10 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 			"больше работы.",
 		head, a.named(f.Code), words.Time(f.MeanNS), words.Time(each), words.Number{N: f.Count, What: words.CFs})
 	if a.replay == nil {
-		a.addTime("too-small", system, systemTime, evidence, text)
+		a.addTime("too-small", system-system/times, systemTime, evidence, text)
 		return
 	}
-	// As many CFs as now, each at its share of the cost of one that does the work of so many: that is one in so
-	// many, at the cost of one.
-	wall := a.res.WallNS - a.replay.wall(change{
-		rest: func(_ uint32, ns int64) int64 {
-			if ns <= 0 || ns > longStart {
-				return ns
-			}
-			return ns / times
-		},
-		length: func(e uint32, ns int64) int64 {
-			if a.replay.atomic(e) {
-				return ns
-			}
-			return ns / times
-		},
-	})
+	wall := a.res.WallNS - a.replay.wall(a.replay.merged(times))
 	a.addWall("too-small", wall, words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
 		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,
 		words.Time(a.res.WallNS-wall)),
@@ -234,15 +252,20 @@ func (a *advisor) extraCores() {
 		return
 	}
 	ns := a.res.Factors.O.Of(slou.PartExtra)
+	whose := words.Say("recording and the program's own threads need cores of their own.",
+		"записи трассы и собственным потокам программы нужны свои ядра.")
+	if a.res.Messages.Count > 0 {
+		whose = words.Say("communication and system threads need cores of their own. Larger fragments mean fewer "+
+			"messages.", "системным потокам и потокам передачи сообщений нужны свои ядра. Чем крупнее фрагменты, тем "+
+			"меньше сообщений.")
+	}
 	a.add("extra-cores", 0, ns,
 		words.Say("Other threads used this time; the run may not become shorter without it.",
 			"Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),
 		map[string]any{"extra_ns": ns}, words.Say(
-			"Threads beside the workers used %s (%s) of processor time: communication and system threads need cores "+
-				"of their own. Larger fragments mean fewer messages.",
-			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: системным потокам и потокам "+
-				"передачи сообщений нужны свои ядра. Чем крупнее фрагменты, тем меньше сообщений.",
-			words.Time(ns), a.share(ns)))
+			"Threads beside the workers used %s (%s) of processor time: %s",
+			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: %s",
+			words.Time(ns), a.share(ns), whose))
 }
 
 // contention: workers waited for a lock, a resource or a collective.

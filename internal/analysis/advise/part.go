@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -57,9 +58,14 @@ type edge struct {
 	From uint32 // execution; none: the time itself
 	Way  uint32 // 1 + index into Transfers; 0 none
 	// from the end (of structured CFs: start) of From; of edgeRequest: from the control; none: time of day
-	Lag  int64
+	Lag int64
+	// ns of Lag, at most, that the system took for one more CF: to create it, to ask for or send a DF
+	Cost uint32
 	Kind edgeKind
 }
+
+// cost is a time as it is kept in an edge.
+func cost(ns int64) uint32 { return uint32(min(max(ns, 0), math.MaxUint32)) }
 
 // executions are those of some nodes.
 type executions struct {
@@ -191,7 +197,8 @@ func (p *parter) find(e uint32, node int32) {
 		}
 		x := edge{Kind: edgeFixed, Lag: control}
 		if hasParent {
-			x = edge{From: uint32(created), Kind: edgeStart, Lag: control - m.ExecStart[created]}
+			x = edge{From: uint32(created), Kind: edgeStart, Lag: control - m.ExecStart[created],
+				Cost: cost(made - m.ExecStart[created])}
 		}
 		p.Edges = append(p.Edges, x)
 	}
@@ -218,9 +225,9 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	by := m.MadeBy[i]
 	if by != 0 {
 		if q, ok := m.ExecutionAt(by, m.MadeTime[i]); ok && p.before(q, e) {
-			x = edge{From: uint32(q), Kind: edgeStart, Lag: left - m.ExecStart[q]}
+			x = edge{From: uint32(q), Kind: edgeStart, Lag: left - m.ExecStart[q], Cost: cost(left - m.ExecStart[q])}
 			if m.Atomic(by) && m.ExecEnd[q] != model.None {
-				x.Kind, x.Lag = edgeEnd, left-m.EndOf(q)
+				x.Kind, x.Lag, x.Cost = edgeEnd, left-m.EndOf(q), 0
 			}
 		}
 	}
@@ -263,10 +270,17 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	p.Transfers = append(p.Transfers, w)
 	x.Way = uint32(len(p.Transfers))
 	x.Lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)
+	sending := max(msg.Sent-both, 0)
+	x.Cost = cost(int64(x.Cost) + max(there-left-w.Post, 0) + sending)
 	p.Edges = append(p.Edges, x)
 	if w.Requested && q.CF == m.ExecCF[e] {
+		asking := q.Received - w.Ask - control
+		if asking > longStart {
+			asking = 0 // it waited for another DF first
+		}
 		p.Edges = append(p.Edges, edge{Kind: edgeRequest, Way: x.Way,
-			Lag: q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent)})
+			Lag:  q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent),
+			Cost: cost(asking + sending)})
 	}
 }
 

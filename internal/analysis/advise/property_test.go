@@ -65,8 +65,8 @@ func TestAnyRun(t *testing.T) {
 				a.GainNS == 0 && a.GainBytes == 0 && !a.Blocking {
 				t.Fatalf("of %d ns, wall %d ns: %+v", res.TotalNS, res.WallNS, a)
 			}
-			if i > 0 && a.GainNS > list[i-1].GainNS && !list[i-1].Blocking {
-				t.Fatalf("%s with %d ns comes after %s with %d", a.ID, a.GainNS, list[i-1].ID, list[i-1].GainNS)
+			if i > 0 && a.Share > list[i-1].Share && !list[i-1].Blocking {
+				t.Fatalf("%s (%s) comes after %s (%s)", a.ID, a.Gain, list[i-1].ID, list[i-1].Gain)
 			}
 		}
 	})

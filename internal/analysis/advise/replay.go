@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -37,6 +38,8 @@ type change struct {
 	rest func(e uint32, ns int64) int64
 	// move gives the new time of the CF of an execution on links.
 	move func(e uint32, ns int64) int64
+	// cost gives the new time that the system took for an execution before it could start (edge.Cost).
+	cost func(e uint32, ns int64) int64
 }
 
 // newReplay makes a replay of the parts of all processes.
@@ -99,6 +102,9 @@ func (r *replay) earliest(e uint32, s *times, c *change) int64 {
 		case edgeRequest:
 			t += control
 		}
+		if edge.Cost > 0 && c.cost != nil {
+			t += c.cost(e, int64(edge.Cost)) - int64(edge.Cost)
+		}
 		if i == x.First {
 			if c.move != nil {
 				t += c.move(e, x.Moves) - x.Moves
@@ -143,6 +149,30 @@ func (r *replay) wall(c change) int64 {
 	return m.Wall() - was + is
 }
 
+// systemTime is what the system's work would take on workers that always have a CF to run: all structured
+// CFs, and for every other one as much as for those that were ready while their worker ran another.
+func (r *replay) systemTime() int64 {
+	free := r.scratch().free
+	structured, atomic, busy, rest := int64(0), int64(0), int64(0), int64(0)
+	for _, e := range r.order {
+		x := &r.List[e]
+		before := free[x.Worker]
+		free[x.Worker] = max(before, x.Until)
+		if !r.atomic(e) {
+			structured += x.Until - x.Start
+			continue
+		}
+		atomic++
+		if ns := x.Start - before; x.Ready != model.None && x.Ready <= before && ns >= 0 && ns <= longStart {
+			busy, rest = busy+1, rest+ns
+		}
+	}
+	if busy == 0 {
+		return math.MaxInt64
+	}
+	return structured + int64(float64(rest)/float64(busy)*float64(atomic))
+}
+
 // createdInPlace is the change that CFs whose creation waited for data are created where they run. (At its
 // start the program must send CFs to other nodes.) What looked at the data then runs there, too.
 func (r *replay) createdInPlace() change {
@@ -176,6 +206,37 @@ func (r *replay) createdInPlace() change {
 				return w.Post, 0, 0
 			}
 			return w.Post, w.Ask, w.Answer
+		},
+	}
+}
+
+// merged is the change that one CF does the work of so many: as many CFs as now, each at its share of the
+// cost of one, to be created, asked for, sent, delivered and dispatched. What runs less often than that
+// stays.
+func (r *replay) merged(times int64) change {
+	runs := map[*model.Code]int64{}
+	for _, e := range r.order {
+		runs[r.code(e)]++
+	}
+	often := func(e uint32) bool { return runs[r.code(e)] > times }
+	return change{
+		rest: func(e uint32, ns int64) int64 {
+			if ns <= 0 || ns > longStart || !often(e) {
+				return ns
+			}
+			return ns / times
+		},
+		cost: func(e uint32, ns int64) int64 {
+			if !often(e) {
+				return ns
+			}
+			return ns / times
+		},
+		length: func(e uint32, ns int64) int64 {
+			if r.atomic(e) {
+				return ns
+			}
+			return ns / times
 		},
 	}
 }

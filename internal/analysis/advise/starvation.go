@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/critical"
@@ -226,6 +227,19 @@ func (a *advisor) queuedOnPath() (ready int64, site uint32) {
 	return ready, site
 }
 
+// afterLast is how long the run went on when the last CF had ended: the system gives memory back, and no CF
+// is missing. 0 where that is not known.
+func (a *advisor) afterLast() int64 {
+	if a.replay == nil || len(a.replay.order) == 0 {
+		return 0
+	}
+	last := int64(math.MinInt64)
+	for _, e := range a.replay.order {
+		last = max(last, a.replay.List[e].End)
+	}
+	return max(a.facts.m.End-last, 0)
+}
+
 // parallelism: no CF was ready anywhere.
 func (a *advisor) parallelism() {
 	s := a.res.Factors.S
@@ -255,12 +269,15 @@ func (a *advisor) parallelism() {
 		blame = words.Say(" Most of it, %s, was waiting for %s.", " Дольше всего, %s, ждали %s.", words.Time(c.NS),
 			a.named(c.Producer))
 	}
-	total := nowhere
+	total := max(nowhere-a.afterLast()*a.workers, 0)
 	wall := total / a.workers
 	bound := words.Say("No CF was ready for that long.", "Столько времени не было ни одного готового ФВ.")
 	if a.replay != nil && a.Critical != nil && a.Critical.Work != nil {
-		if chain := a.Critical.Work.Chain; len(chain) > 0 {
-			code = chain[0].Code
+		if f := a.chain(); f != nil {
+			code = f.Code
+		}
+		if a.small(a.fragment(code)) {
+			return // divided, it would cost more than it gains
 		}
 		whole := a.replay.wall(change{length: func(e uint32, ns int64) int64 {
 			if a.replay.code(e).Name == code {
@@ -304,6 +321,10 @@ func (a *advisor) fewerWorkers() {
 	if w.T1NS == 0 || 4*helpful > 3*a.workers {
 		return
 	}
+	more := words.Say(", or divide the work into more CFs", " или разделите работу на большее число ФВ")
+	if a.small(a.chain()) {
+		more = words.Text{}
+	}
 	a.add("fewer-workers", 0, min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS),
 		words.Say("With %s of useful work and a longest chain of %s, at most %s can be busy on average, and %d "+
 			"can reach the same time.",
@@ -313,12 +334,11 @@ func (a *advisor) fewerWorkers() {
 		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism,
 			"work_ns": w.T1NS, "chain_ns": w.TinfNS}, words.Say(
 			"The program is too small for %s: dependencies between CFs keep at most %s busy on average. %s can be as "+
-				"fast. Use fewer workers, or divide the work into more CFs.",
+				"fast. Use fewer workers%s.",
 			"Программа слишком мала для %s: из-за зависимостей между ФВ в среднем может быть занято не больше %s. "+
-				"С %s она может работать так же быстро. Уменьшите число рабочих потоков или разделите работу на большее "+
-				"число ФВ.",
+				"С %s она может работать так же быстро. Уменьшите число рабочих потоков%s.",
 			words.Number{N: a.workers, What: words.OfWorkers}, words.Decimal(w.Parallelism),
-			words.Number{N: helpful, What: words.Noun{Russian: words.WithWorkers.Russian}}))
+			words.Number{N: helpful, What: words.Noun{Russian: words.WithWorkers.Russian}}, more))
 }
 
 // manyNodes: one node would do all the work in less time, because nothing would have to travel.
@@ -334,25 +354,42 @@ func (a *advisor) manyNodes() {
 	if p == 0 {
 		return
 	}
-	// What the system does for each CF it would do there, too. Any order that leaves no worker idle takes at
-	// most T1/p + Tinf (1 - 1/p) (Graham).
-	system := int64(0)
+	// What the system does for each CF it would do there, too, and other threads would take as much time from
+	// the workers. Any order that leaves no worker idle takes at most T1/p + Tinf (1 - 1/p) (Graham).
+	system, taken := int64(0), int64(0)
 	if o := a.res.Factors.O; o != nil {
-		system = o.Of(slou.PartCreate) + o.Of(slou.PartDispatch)
+		late, _ := a.lateStarts()
+		taken = a.res.Factors.InsideNS() + late
+		system = o.Of(slou.PartCreate) + o.Of(slou.PartDispatch) - late
+		if a.replay != nil { // of this, waking workers that waited for messages would go
+			system = min(system, a.replay.systemTime())
+		}
 	}
-	alone := ceil(w.T1NS+system-w.TinfNS, p) + w.TinfNS
+	alone := ceil(w.T1NS+system+taken-w.TinfNS, p) + w.TinfNS
 	wall := a.res.WallNS - alone
+	if a.replay != nil {
+		atOnce := change{links: nowhere, move: func(uint32, int64) int64 { return 0 }}
+		if flights := a.res.WallNS - a.replay.wall(atOnce); 2*flights < wall {
+			return // it is not the messages that make these nodes slow
+		}
+	}
 	if float64(wall) < worthwhile*float64(a.res.WallNS) {
 		return
 	}
+	var busy words.Text
+	if float64(taken) >= worthwhile*float64(alone) {
+		busy = words.Say(", if other threads take as much time from the workers as now (%s)",
+			", если другие потоки отнимут у рабочих столько же времени, сколько сейчас (%s)", words.Time(taken))
+	}
 	a.add("too-many-nodes", wall, a.res.WallNS*a.workers-alone*p,
 		words.Say("All useful work, %s, and the system's work for it, %s, take %s of one node at most %s in "+
-			"any order.",
+			"any order%s.",
 			"Вся полезная работа (%s) вместе с работой системы для неё (%s) займёт на одном узле с %s не больше %s "+
-				"при любом порядке.",
-			words.Time(w.T1NS), words.Time(system), words.Number{N: p, What: words.WithWorkers}, words.Time(alone)),
+				"при любом порядке%s.",
+			words.Time(w.T1NS), words.Time(system), words.Number{N: p, What: words.WithWorkers}, words.Time(alone),
+			busy),
 		map[string]any{"nodes": len(a.res.Nodes), "workers": a.workers, "work_ns": w.T1NS, "system_ns": system,
-			"alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count}, words.Say(
+			"taken_ns": taken, "alone_ns": alone, "latency_ns": l.NS, "messages": a.res.Messages.Count}, words.Say(
 			"The %s take %s; one would take about %s. The %s between nodes cost more than the other nodes contribute "+
 				"(%s of latency). Use fewer nodes, or larger fragments.",
 			"На %s запуск занимает %s, а на одном занял бы около %s: обмен между узлами (%s, задержка связи %s) "+

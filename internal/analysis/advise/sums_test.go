@@ -74,11 +74,11 @@ func sumsCases() map[string]sumsCase {
 		}(), "too-small", []string{"`step` works for 500 ns on average and costs 500 ns", "200000 CFs"}},
 		"late transfer": {sums(ms{"": 100}, nil, nil, ms{"request": 60, "create": 40}, nil), "late-transfer",
 			[]string{"`step`", "before DFs are requested (60.0 ms)"}},
-		"overhead": {func() *slou.Result {
+		"rather small": {func() *slou.Result {
 			r := sums(ms{"": 180}, nil, nil, ms{"dispatch": 15, "create": 5}, nil)
 			r.Fragments[0].Count = 200
 			return r
-		}(), "overhead", []string{"from ready to start", "`step` causes most of it: 100 µs per CF"}},
+		}(), "too-small", []string{"from ready to start", "`step` works for 500 µs on average and costs 100 µs"}},
 		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted",
 			[]string{"ran on their cores"}},
 		"too few cores": {func() *slou.Result {

@@ -20,7 +20,6 @@ var titles = map[string]words.Phrase{
 	"late-transfer": {"Data is sent late: store it where it is used",
 		"Данные отправляются поздно: храните их там, где они нужны"},
 	"migration": {"CFs are created far from where they run", "ФВ создаются далеко от места исполнения"},
-	"overhead":  {"The run-time system takes much time", "Много времени уходит на работу самой системы"},
 	"preempted": {"Workers lose their processors to other threads",
 		"Процессор отбирают у исполняющихся ФВ"},
 	"replicate": {"The same data is sent again: keep a copy on every node",
@@ -86,11 +85,12 @@ func part(s words.Share) float64 { return min(float64(s.Part)/float64(max(s.Whol
 
 // finished is the list, largest gain first, with its sentences in English.
 func (a *advisor) finished() []Advice {
-	a.sort()
 	for i := range a.list {
-		x := &a.list[i]
-		a.setGain(x)
-		*x = x.In(words.English)
+		a.setGain(&a.list[i])
+	}
+	a.sort()
+	for i, x := range a.list {
+		a.list[i] = x.In(words.English)
 	}
 	return a.list
 }

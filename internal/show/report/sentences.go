@@ -33,6 +33,7 @@ var sentences = []words.Phrase{
 		"Ничто не выделяется: ни одна причина не объясняет заметной доли потерь."},
 	{"Reasons, largest gain first. Gains overlap: do not add them up.",
 		"Причины, начиная с наибольшего выигрыша. Выигрыши пересекаются: не складывайте их."},
+	{"Gains overlap: do not add them up.", "Выигрыши пересекаются: не складывайте их."},
 	{"not divided", "не разделено"},
 	{"%s was not recorded, so %s cannot be computed in full.",
 		"События %s не записаны, поэтому нельзя полностью вычислить: %s."},

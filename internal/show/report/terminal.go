@@ -173,6 +173,9 @@ func (t *terminal) advice(list []advise.Advice) {
 	if t.face == short {
 		t.title(t.say("What to change"))
 		shown = list[:min(len(list), maxAdvice)]
+		if len(shown) > 1 {
+			t.paragraph("", t.say("Gains overlap: do not add them up."))
+		}
 	}
 	for i, x := range shown {
 		head := fmt.Sprintf("%d. ", i+1)
