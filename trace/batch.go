@@ -374,11 +374,12 @@ func readLists(rest []byte, words []uint64, pos []uint32, behind int, lens []uin
 			}
 		}
 		list := read(n)
-		for i := range lens {
-			if p < lens[i] {
-				if words != nil {
-					words[int(pos[i])+behind+int(p)] = list[0]
-				}
+		if words == nil {
+			continue
+		}
+		for i, l := range lens {
+			if p < l {
+				words[int(pos[i])+behind+int(p)] = list[0]
 				list = list[1:]
 			}
 		}

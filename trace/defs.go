@@ -36,6 +36,10 @@ func (t *table[T]) set(i uint32, v T) {
 	t.n++
 	switch {
 	case uint64(i) < uint64(len(t.dense)):
+	case uint64(i) == uint64(len(t.dense)): // as nearly always
+		t.dense = append(t.dense, v)
+		t.has = append(t.has, true)
+		return
 	case uint64(i) <= 2*uint64(t.n)+256:
 		more := int(i) + 1 - len(t.dense)
 		t.dense = append(t.dense, make([]T, more)...)
@@ -359,19 +363,21 @@ func (d *Defs) addDFs(b []byte, n int) error {
 	if len(b) > 0 {
 		return errDefs
 	}
+	if uint64(len(d.ids))+binary.MaxVarintLen64*(elements+2*uint64(n)) > math.MaxUint32 {
+		return errors.New("too many data fragments")
+	}
+	ids := d.ids // in a local variable, which the garbage collector need not be told of each time
 	for i, l := range cols[2] {
-		if len(d.ids) >= math.MaxUint32-64 {
-			return errors.New("too many data fragments")
-		}
-		place := uint32(len(d.ids)) + 1
-		d.ids = appendUvarints(d.ids, cols[1][i], l)
+		place := uint32(len(ids)) + 1
+		ids = appendUvarints(ids, cols[1][i], l)
 		for _, v := range words[at[i]:][:l] {
-			d.ids = binary.AppendUvarint(d.ids, zigzag(v))
+			ids = binary.AppendUvarint(ids, zigzag(v))
 		}
 		if _, known := d.dfs.get(uint32(cols[0][i])); !known {
 			d.ndfs++
 		}
 		d.dfs.set(uint32(cols[0][i]), place)
 	}
+	d.ids = ids
 	return nil
 }

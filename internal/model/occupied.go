@@ -88,8 +88,9 @@ func (m *Model) LastGiven() []int64 {
 		last[df] = None
 	}
 	for e := range m.ExecCF {
+		end := m.EndOf(e)
 		for _, df := range m.Inputs(e) {
-			last[df] = max(last[df], m.EndOf(e))
+			last[df] = max(last[df], end)
 		}
 	}
 	return last

@@ -104,7 +104,10 @@ func (s *finder) findCFs() error {
 		}
 	}
 	out.Circle = waiting && out.Roots == 0
-	for _, g := range s.group(out, l) {
+	groups := s.group(out, l)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range groups {
 		for i, id := range g.cfs {
 			s.names[&g.Examples[i].CF] = id
 		}

@@ -80,7 +80,7 @@ func (f *finder) ownFacts() *dfFacts {
 	}
 	for i := range m.Copies {
 		c := &m.Copies[i]
-		if c.DF == 0 || !m.Own(int(c.Node)) {
+		if c.What < model.CopyExpired && k.copies == nil || c.DF == 0 || !m.Own(int(c.Node)) {
 			continue
 		}
 		if m.MadeFrom[c.DF+1]-m.MadeFrom[c.DF] > 1 && c.What >= model.CopyExpired {
@@ -208,7 +208,7 @@ func (f *finder) findUnused(k *dfFacts) (err error) {
 func (f *finder) findHeld(k *dfFacts) (err error) {
 	g := f.groups()
 	for df := model.DF(1); int(df) < f.m.DFs(); df++ {
-		if !f.madeHere(df) {
+		if k.end[df] == 0 && k.copies == nil && len(k.told) == 0 || !f.madeHere(df) {
 			continue
 		}
 		at, to := k.ended(df, f.g.Rank())

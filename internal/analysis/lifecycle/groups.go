@@ -214,6 +214,8 @@ func (x *gathered) group(f *finder) Group {
 		p := f.placeOf(int(x.Same.Second - 1))
 		out.Second = &p
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i, c := range x.Examples {
 		if to := c.To - 1; to >= 0 {
 			c.Example.To = &to

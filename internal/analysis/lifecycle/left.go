@@ -49,11 +49,11 @@ type leftovers struct {
 	CFs               []leftover
 	DFs               []awaited // the first is none
 	index             map[uint64]uint32
-	of                []uint32 // by DF of the model: index into DFs
+	of                []uint32 // by DF of the model: index into DFs; nil: none has one
 }
 
-func newLeftovers(m *model.Model) *leftovers {
-	return &leftovers{DFs: make([]awaited, 1), index: map[uint64]uint32{}, of: make([]uint32, m.DFs())}
+func newLeftovers() *leftovers {
+	return &leftovers{DFs: make([]awaited, 1), index: map[uint64]uint32{}}
 }
 
 // add gives the index of a DF that has a name everywhere.
@@ -70,6 +70,9 @@ func (l *leftovers) add(a *awaited) uint32 {
 
 // awaits gives the DFs of an await.
 func (l *leftovers) awaits(f *finder, await int) (list []uint32) {
+	if l.of == nil {
+		l.of = make([]uint32, f.m.DFs())
+	}
 	for _, df := range f.m.Awaits.Of(await) {
 		if df != 0 && l.of[df] == 0 {
 			l.of[df] = l.add(&awaited{DF: f.m.DFGlobal(df), Full: f.m.DFString(df), Name: f.m.DFName[df],
@@ -102,7 +105,7 @@ func (s *finder) leftovers() (*leftovers, error) {
 			last[cf] = uint32(i) + 1
 		}
 	}
-	l := newLeftovers(m)
+	l := newLeftovers()
 	elsewhere, err := s.waitsElsewhere(last, l)
 	if err != nil {
 		return nil, err
@@ -116,6 +119,11 @@ func (s *finder) leftovers() (*leftovers, error) {
 		await, waited := int(last[cf])-1, model.None
 		if await >= 0 {
 			waited = m.Awaits.Time[await]
+		}
+		if len(elsewhere) == 0 && m.Ended(cf, waited) { // as nearly all
+			l.Created++
+			l.Finished++
+			continue
 		}
 		late, isLate := elsewhere[id]
 		delete(elsewhere, id)
@@ -161,6 +169,9 @@ func (s *finder) leftovers() (*leftovers, error) {
 
 // waitsElsewhere tells each CF's process of the waits recorded here, and returns what others tell, by CF.
 func (s *finder) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateWait, error) {
+	if s.g.Size() == 1 {
+		return nil, nil
+	}
 	m := s.m
 	out, lists := make([]waitsElsewhere, s.g.Size()), make([]*leftovers, s.g.Size())
 	for i, k := range last {
@@ -172,7 +183,7 @@ func (s *finder) waitsElsewhere(last []uint32, l *leftovers) (map[trace.CF]lateW
 		w := lateWait{CF: m.CFID(cf), Time: m.Awaits.Time[k-1]}
 		if x := (leftover{}); s.stand(&x, cf, w.Time) && x.State == Waiting {
 			if lists[to] == nil {
-				lists[to] = newLeftovers(m)
+				lists[to] = newLeftovers()
 			}
 			w.DFs = lists[to].awaits(s, int(k)-1)
 			out[to].DFs = lists[to].DFs

@@ -9,12 +9,13 @@ package lifecycle
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -135,9 +136,12 @@ type finder struct {
 	opt    Options
 	res    *Result
 	makers *makers // of findCFs
-	inputs bool    // some execution of the run was given a DF
+	// program is what the engine says of a program that cannot finish; nil: a trace tells.
+	program *luna.Stuck
+	inputs  bool // some execution of the run was given a DF
 	// madeAbroad are DFs with a value of which the files that this process read say nothing.
 	madeAbroad map[model.DF]bool
+	mu         sync.Mutex           // keeps names and res.Missing
 	names      map[*string]trace.CF // at rank 0: where names of CFs belong
 }
 
@@ -151,14 +155,20 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	if f.inputs, err = procs.Any(f.g, m.HasInputs()); err != nil {
 		return nil, err
 	}
-	for _, find := range []func() error{f.learn, f.findCFs, f.findNeverProduced, f.findDFs, f.findLate,
-		f.findUnanswered, f.name} {
-		if err := errors.Join(ctx.Err(), find()); err != nil {
-			return nil, err
-		}
+	if err := f.learn(); err != nil {
+		return nil, err
 	}
-	if f.g.Rank() != 0 {
-		return nil, nil
+	finds := []func() error{f.findCFs, f.findDFs, f.findNeverProduced, f.findLate, f.findUnanswered}
+	lanes := 1 // all processes exchange in the same order
+	if f.g.Size() == 1 {
+		lanes = len(finds)
+	}
+	err = procs.Each(ctx, lanes, len(finds), func(_, i int) error { return finds[i]() })
+	if err == nil {
+		err = f.name()
+	}
+	if err != nil || f.g.Rank() != 0 {
+		return nil, err
 	}
 	slices.SortFunc(f.res.Missing, func(a, b Missing) int { return cmp.Compare(a.Event, b.Event) })
 	return f.res, ctx.Err()
@@ -224,6 +234,8 @@ func (f *finder) off(k trace.Kind) bool {
 
 // missing notes that a finding cannot be made for want of an event.
 func (f *finder) missing(finding string, k trace.Kind) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	i := slices.IndexFunc(f.res.Missing, func(m Missing) bool { return m.Event == k.String() })
 	if i < 0 {
 		i = len(f.res.Missing)
@@ -266,8 +278,8 @@ func (f *finder) wanted(k trace.Kind) bool {
 }
 
 func (f *finder) placeOf(site int) Place {
-	if f.makers != nil && f.makers.program != nil {
-		st := f.makers.program.Program.Stmts[site]
+	if f.program != nil {
+		st := f.program.Program.Stmts[site]
 		return placeIn(st.Text, st.Pos)
 	}
 	s := &f.m.Sites[site]

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -28,8 +27,7 @@ type makers struct {
 	readings [2][]bindings
 	hasValue func(full string) bool // tells whether the DF with this name and these indices got a value
 	where    map[uint32]*whereabouts
-	program  *luna.Stuck // nil: only the trace is known
-	told     bool        // the trace says of statements what they make
+	told     bool // the trace says of statements what they make
 }
 
 // made says which CF would make a DF.

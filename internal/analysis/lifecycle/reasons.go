@@ -254,7 +254,7 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		return words.Say("it was made and was in flight when the trace ends",
 			"он вычислен и в конце трассы был в пути")
 	case NobodyMakes:
-		if f.makers.program != nil {
+		if f.program != nil {
 			return f.makers.programSays(g, df)
 		}
 		var places []Place

@@ -22,12 +22,12 @@ const shownDFs = 4
 // for what other waiting CFs would make are counted.
 func Explain(out io.Writer, left *luna.Stuck, all bool) error {
 	f := &finder{m: &model.Model{}, res: &Result{Final: true},
-		opt: Options{All: all, Examples: shownDFs, Groups: math.MaxInt}}
+		opt: Options{All: all, Examples: shownDFs, Groups: math.MaxInt}, program: left}
 	for _, d := range left.Program.Decls {
 		f.m.Names = append(f.m.Names, d.Name)
 	}
 	l := &leftovers{DFs: make([]awaited, 1)}
-	f.makers = &makers{f: f, l: l, could: map[string][2]made{}, program: left}
+	f.makers = &makers{f: f, l: l, could: map[string][2]made{}}
 	numbers := map[string]uint32{}
 	for i := range left.CFs {
 		p := &left.CFs[i]
@@ -108,11 +108,11 @@ func (g *Left) explain(w io.Writer) {
 
 // programSays tells from the program that nothing that is left makes a DF, and what might have.
 func (s *makers) programSays(g *Reason, df *awaited) words.Text {
-	name, uses := g.Name, s.program.Names[df.decl]
+	name, uses := g.Name, s.f.program.Names[df.decl]
 	if len(uses.Makers) == 0 {
 		return words.Say("no statement of the program makes %s (declared at %s)",
 			"в программе ничто не вычисляет %s (объявлен в %s)", name,
-			placeIn("", s.program.Program.Decls[df.decl].Pos).position())
+			placeIn("", s.f.program.Program.Decls[df.decl].Pos).position())
 	}
 	text := words.Say("nothing that is left can make it; %s", "его не может вычислить никто из оставшихся; %s",
 		madeBy(g, name, places(uses.Makers)))

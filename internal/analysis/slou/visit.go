@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -99,14 +100,15 @@ func Pieces(ctx context.Context, m *model.Model, opt Options, g procs.Group) ([]
 	defer cancel(nil)
 	var n atomic.Int64
 	return out, Visit(ctx, m, opt, g, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
-		w := &out[index[id]]
+		var parts [][]Piece // one list that grew would be copied again and again
 		for list := range pieces {
 			if opt.MaxPieces > 0 && n.Add(int64(len(list))) > int64(opt.MaxPieces) {
 				cancel(fmt.Errorf("the workers' time has more than %d pieces, which is too much to keep: "+
 					"idle workers have one for every CF that the others wait for", opt.MaxPieces))
 				return
 			}
-			w.Pieces = append(w.Pieces, list...)
+			parts = append(parts, slices.Clone(list))
 		}
+		out[index[id]].Pieces = slices.Concat(parts...)
 	})
 }
