@@ -3,6 +3,7 @@ package twin_test
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -170,8 +171,13 @@ func randomArgs(rnd *rand.Rand, s *KindSpec) []uint64 {
 
 func randomWord(rnd *rand.Rand, t FieldType) uint64 {
 	v := rnd.Uint64() >> rnd.IntN(64)
-	if rnd.IntN(4) == 0 {
+	switch rnd.IntN(8) {
+	case 0, 1:
 		v = uint64(rnd.IntN(3))
+	case 2:
+		v = math.MaxUint64 // the largest, or -1, or NaN
+	case 3:
+		v = 1 << 63 // the smallest, or -0
 	}
 	switch t {
 	case FieldDF, FieldSite, FieldName, FieldDFs:
@@ -187,8 +193,9 @@ func randomWord(rnd *rand.Rand, t FieldType) uint64 {
 // writeRandom makes a trace of random events and definitions.
 func writeRandom(t *rapid.T, dir string) {
 	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))
-	strs := []string{"a", "", "a b", "#7", "\"", "\xff\x00", "ж", "x=1", "9", "-"}
+	strs := []string{"a", "", "a b", "#7", "\"", "\xff\x00", "ж", "x=1", "9", "-", "a\r\nb", "\u2028"}
 	str := func() string { return strs[rnd.IntN(len(strs))] }
+	line := func() int { return []int{0, 1, rnd.IntN(1 << 20), math.MaxInt32}[rnd.IntN(4)] }
 	for node := range rapid.IntRange(1, 3).Draw(t, "nodes") {
 		w, err := Create(dir, node*7, Options{BufferBytes: 1 << 10, Sync: true})
 		if err != nil {
@@ -210,10 +217,10 @@ func writeRandom(t *rapid.T, dir string) {
 			specs = append(specs[:len(specs):len(specs)], s)
 		}
 		for range rnd.IntN(20) {
-			w.DefineCode(CodeDef{Code: rnd.Uint32N(30), Name: w.Name(str()), Kind: CodeKind(rnd.IntN(8)),
-				File: w.Name(str()), Line: rnd.IntN(5), Col: rnd.IntN(5)})
+			w.DefineCode(CodeDef{Code: rnd.Uint32N(30), Name: w.Name(str()), Kind: CodeKind(rnd.IntN(256)),
+				File: w.Name(str()), Line: line(), Col: line()})
 			w.DefineSite(SiteDef{Site: Site(rnd.Uint32N(30)), Code: rnd.Uint32N(5), Label: w.Name(str()),
-				File: Name(rnd.Uint32N(99)), Line: rnd.IntN(5), Col: rnd.IntN(5), Text: w.Name(str()),
+				File: Name(rnd.Uint32N(99)), Line: line(), Col: line(), Text: w.Name(str()),
 				DFs: w.Name(str())})
 			var identity []int64
 			for range rnd.IntN(9) {
@@ -223,10 +230,19 @@ func writeRandom(t *rapid.T, dir string) {
 		}
 		for stream := range rnd.IntN(4) {
 			now := int64(rnd.IntN(1000)) - 500
-			for range rnd.IntN(300) {
-				spec := &specs[rnd.IntN(len(specs))]
+			for n := range len(specs) + rnd.IntN(300) { // every kind, and then any
+				spec := &specs[n%len(specs)]
+				if n >= len(specs) {
+					spec = &specs[rnd.IntN(len(specs))]
+				}
 				now += int64(rnd.IntN(100)) - 10
-				w.Stream(stream*3).Emit(now, spec.Kind, randomArgs(rnd, spec)...)
+				args := randomArgs(rnd, spec)
+				for f := range spec.Fields {
+					if spec.Fields[f].Type == FieldName && rnd.IntN(2) == 0 {
+						args[f] = uint64(w.Name(str()))
+					}
+				}
+				w.Stream(stream*3).Emit(now, spec.Kind, args...)
 			}
 		}
 		if err := w.Close(); err != nil {
@@ -258,11 +274,19 @@ func TestTwinOfRandomTraces(t *testing.T) {
 			rt.Fatalf("%d events, then %d", len(ea), len(eb))
 		}
 		for i := range ea {
-			spec := a.Defs(ea[i].Node).Kind(ea[i].Kind)
+			da, db := a.Defs(ea[i].Node), b.Defs(eb[i].Node)
+			spec := da.Kind(ea[i].Kind)
 			for f := range spec.Fields {
-				if spec.Fields[f].Type == FieldName {
-					// Strings are numbered anew.
-					ea[i].Args[f], eb[i].Args[f] = 0, 0
+				if spec.Fields[f].Type != FieldName {
+					continue
+				}
+				sa, defined := da.LookupName(Name(ea[i].Args[f]))
+				sb, _ := db.LookupName(Name(eb[i].Args[f]))
+				if sa != sb {
+					rt.Fatalf("%s: %q becomes %q", spec, sa, sb)
+				}
+				if defined { // strings are numbered anew
+					eb[i].Args[f] = ea[i].Args[f]
 				}
 			}
 			if diff := cmp.Diff(ea[i], eb[i]); diff != "" {
