@@ -3,7 +3,9 @@
 package modules
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -27,7 +29,8 @@ func init() {
 		Doc:     "writes a JSON trace for Perfetto (ui.perfetto.dev): user code, memory, queues, DFs between nodes",
 		Output:  "a JSON file, written while the program runs; the file of a killed run can be opened",
 		Cost: "about 65 ns per event, 130 ns per record (call of user code, counter change, DF sent or " +
-			"received); 120 bytes of file per record; a lock only when 64 kB are passed on",
+			"received); 120 bytes of file per record; a lock when 64 kB are passed on, and for " +
+			"each change of DFHeld",
 		Events: []string{"GlobalEvents.onForeignStarted", "GlobalEvents.onForeignEnded",
 			"GlobalEvents.onReadyQueue", "GlobalEvents.onSendQueue",
 			"CFEvents.onCreated", "CFEvents.onStarted", "CFEvents.onFinished", "CFEvents.onDestroyed",
@@ -62,6 +65,10 @@ func init() {
 // Each stream hands over its buffer when that is full or a second old. Records of different streams are not
 // in the order of time; readers do not ask for that.
 //
+// What a worker stores or drops has the time of the CF that did it, and is told a little later. So DFHeld is
+// added up in order of time, and what changes at the same time counts together, as in the report: otherwise
+// its peaks would be higher than what was ever held.
+//
 // Arrows are made of the message's number in the records of sending and receipt ("bind_id"). Records for
 // arrows ("s", "f") would be tied to user code around them, and most messages are sent outside of it.
 type Perfetto struct {
@@ -88,8 +95,17 @@ type tracedCF struct {
 
 // perfettoNode has the counters of a node.
 type perfettoNode struct {
-	created, destroyed, held atomic.Int64
+	created, destroyed atomic.Int64
+	mu                 sync.Mutex
+	changes            []heldChange // of the bytes held, not yet written
+	held, heldAt       int64        // what was written last, and for when
 }
+
+// heldChange is that of the bytes held from a time on; on its way to the file, what is held from then on.
+type heldChange struct{ t, bytes int64 }
+
+// settled is how long changes of the bytes held wait for earlier ones that other workers tell of later.
+const settled = int64(1e9)
 
 // perfettoStream is the state of a stream; only who uses the stream may touch it.
 type perfettoStream struct {
@@ -271,6 +287,44 @@ func (m *Perfetto) counter(st *perfettoStream, head string, t int64) {
 	st.buf = append(append(m.appendTime(st.buf, at), `,"dur":0`...), st.place...)
 }
 
+// changed notes a change of the bytes held, and takes out what is old enough to be written.
+func (n *perfettoNode) changed(t, bytes int64) (due []heldChange) {
+	n.mu.Lock()
+	n.changes = append(n.changes, heldChange{t, bytes})
+	old := t-n.changes[0].t > 2*settled
+	n.mu.Unlock()
+	if old {
+		due = n.heldBefore(t - settled)
+	}
+	return due
+}
+
+// heldBefore takes out the changes before a time: what was held from when on.
+func (n *perfettoNode) heldBefore(t int64) (list []heldChange) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	slices.SortFunc(n.changes, func(a, b heldChange) int { return cmp.Compare(a.t, b.t) })
+	i := 0
+	for ; i < len(n.changes) && n.changes[i].t < t; i++ {
+		n.held += n.changes[i].bytes
+		n.heldAt = max(n.heldAt, n.changes[i].t)
+		if len(list) == 0 || list[len(list)-1].t != n.heldAt {
+			list = append(list, heldChange{t: n.heldAt})
+		}
+		list[len(list)-1].bytes = n.held
+	}
+	n.changes = append(n.changes[:0], n.changes[i:]...)
+	return list
+}
+
+func (m *Perfetto) writeHeld(st *perfettoStream, list []heldChange, now int64) {
+	for _, h := range list {
+		m.counter(st, ",\n"+`{"name":"DFHeld","cat":"DF","ph":"C","ts":`, h.t)
+		st.buf = strconv.AppendInt(append(st.buf, `"bytes":`...), h.bytes, 10)
+		m.done(st, now)
+	}
+}
+
 // done ends a record, whose stream passes on its buffer if that is due.
 func (m *Perfetto) done(st *perfettoStream, t int64) {
 	st.buf = append(st.buf, "}}"...)
@@ -305,6 +359,7 @@ func (m *Perfetto) Finish() error {
 			m.done(st, now)
 			st.calling = false
 		}
+		m.writeHeld(st, st.node.heldBefore(math.MaxInt64), now)
 		m.handOver(st)
 	})
 	return m.write([]byte("\n]\n"))

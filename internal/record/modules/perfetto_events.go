@@ -53,9 +53,7 @@ func (m *Perfetto) connect(h *prof.Host, counter func(name string) bool, flows b
 	if counter("DFHeld") {
 		held := func(s *prof.Stream, t int64, bytes int64) {
 			st := m.streams.Get(s)
-			m.counter(st, ",\n"+`{"name":"DFHeld","cat":"DF","ph":"C","ts":`, t)
-			st.buf = strconv.AppendInt(append(st.buf, `"bytes":`...), st.node.held.Add(bytes), 10)
-			m.done(st, t)
+			m.writeHeld(st, st.node.changed(t, bytes), t)
 		}
 		err = errors.Join(err, ses.DFStored.Connect(name, prio, func(s *prof.Stream, t int64, _ trace.DF,
 			size int64) {

@@ -31,9 +31,7 @@ func (w *worker) call(c *cf) {
 	// short one after it, with the time read right beside the user's code.
 	long := times.long()
 	if long {
-		e.std[trace.KindForeignStarted].ForeignStarted.Emit(w.ps, site)
-		w.before(atCall, c)
-		e.ses.CFStarted.Emit(w.ps, c.id, uint64(c.exec), w.inputDFs(c))
+		w.started(c, site, clock.Now())
 	}
 	w.calling.Store(c)
 	outcome := cpp.Call(e.fns[st.Routine.ID], w.args, &w.times, cpu)
@@ -41,9 +39,7 @@ func (w *worker) call(c *cf) {
 		select {} // the run has ended without waiting for us, and our stream is no longer ours
 	}
 	if !long {
-		e.std[trace.KindForeignStarted].ForeignStarted.EmitAt(w.ps, w.times.Start, site)
-		w.beforeAt(atCall, c, w.times.Start)
-		e.ses.CFStarted.EmitAt(w.ps, w.times.Start, c.id, uint64(c.exec), w.inputDFs(c))
+		w.started(c, site, w.times.Start)
 	}
 	end := w.times.End
 	if outcome.Kind != cpp.Done {
@@ -71,6 +67,15 @@ func (w *worker) call(c *cf) {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
 	}
 	w.effects(c)
+}
+
+// started records that a CF and the user code it calls start. Both have one time, so that the call lasts as
+// long as the execution: a worker pre-empted in between would otherwise lose time that no CF accounts for.
+func (w *worker) started(c *cf, site trace.Site, t int64) {
+	e := w.n.eng
+	e.std[trace.KindForeignStarted].ForeignStarted.EmitAt(w.ps, t, site)
+	w.beforeAt(atCall, c, t)
+	e.ses.CFStarted.EmitAt(w.ps, t, c.id, uint64(c.exec), w.inputDFs(c))
 }
 
 // takeOutputs sets w.outs to what the routine has given its name parameters.
