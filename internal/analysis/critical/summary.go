@@ -41,10 +41,12 @@ func (w *walker) result(longest int, undivided bool) *Path {
 		case s.Factor == slou.FactorL:
 			key.Node, key.Peer = s.Node, s.Peer
 		}
-		if parts[key] == nil {
-			parts[key] = &Part{Name: p.Name(s)}
+		part := parts[key]
+		if part == nil {
+			part = &Part{Name: p.Name(s)}
+			parts[key] = part
 		}
-		parts[key].add(ns)
+		part.add(ns)
 		f := tail
 		if s.Kind == KindTail {
 			p.TailNS += ns

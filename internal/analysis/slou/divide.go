@@ -200,7 +200,29 @@ func EachUseful(m *model.Model, w *model.Worker, stretch func(from, to int64),
 		}
 	}
 	for e := m.NextAtomic(w, w.First); e < w.End; e = m.NextAtomic(w, e+1) {
-		d.execution(e, m.Occupied(w, e))
+		v := m.Occupied(w, e)
+		if ns := d.uncut(e, v); ns >= 0 {
+			if stretch != nil {
+				stretch(v.From, v.From+ns)
+			}
+			done(e, ns)
+			continue
+		}
+		d.execution(e, v)
 		done(e, d.useful)
 	}
+}
+
+// uncut is what execution finds to be useful, -1 where it has to look because something is cut out.
+func (d *divider) uncut(e int, v model.Interval) int64 {
+	for d.cut < len(d.cuts) && d.cuts[d.cut].To <= v.From {
+		d.cut++
+	}
+	if d.cut < len(d.cuts) && d.cuts[d.cut].From < v.To {
+		return -1
+	}
+	if cpu := d.m.ExecCPU[e]; cpu >= 0 {
+		return min(cpu, v.To-v.From)
+	}
+	return v.To - v.From
 }

@@ -165,24 +165,10 @@ const (
 // maxCodes is how many nodes the collapsed graph has at most.
 const maxCodes = 500
 
-// vertex is a node of the collapsed graph: a code fragment or a DF name, by number.
-type vertex struct {
-	sort sort
-	n    uint32
-}
+// vertex is a node of the collapsed graph: a code fragment by number, or, beyond these, a DF name.
+type vertex uint32
 
-type sort uint8
-
-const (
-	ofCode sort = iota
-	ofDFs
-	sorts
-)
-
-type arc struct {
-	from, to vertex
-	kind     string
-}
+type arc struct{ from, to vertex }
 
 type amount struct{ count, bytes, ns int64 }
 
@@ -194,18 +180,18 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &counts{[sorts][]*amount{make([]*amount, len(m.Codes)), make([]*amount, len(m.Names))},
-		map[arc]*amount{}}
+	dfs := vertex(len(m.Codes))
+	code := func(cf model.CF) vertex { return vertex(m.CodeOf(cf)) }
+	c := &counts{vertices: make([]*amount, len(m.Codes)+len(m.Names)), arcs: map[arc]*amount{}}
 	for e, cf := range m.ExecCF {
 		if !s.Has(m.ExecStart[e]) {
 			continue
 		}
-		code := vertex{n: uint32(m.CodeOf(cf))}
-		v := c.vertex(code)
+		v := c.vertex(code(cf))
 		v.count++
 		v.ns += g.x.TimeOf(e)
 		for _, df := range m.Inputs(e) {
-			c.arc(arc{vertex{ofDFs, m.DFName[df]}, code, edgeIn}, g.size(df, m.ExecStart[e]))
+			c.arc(dfs+vertex(m.DFName[df]), code(cf), g.size(df, m.ExecStart[e]))
 		}
 	}
 	for df := 1; df < m.DFs(); df++ {
@@ -214,17 +200,16 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 			if !s.Has(m.MadeTime[i]) {
 				continue
 			}
-			name := vertex{ofDFs, m.DFName[df]}
+			name := dfs + vertex(m.DFName[df])
 			c.vertex(name).add(m.MadeSize[i])
 			if by := m.MadeBy[i]; by != 0 {
-				c.arc(arc{vertex{n: uint32(m.CodeOf(by))}, name, edgeOut}, m.MadeSize[i])
+				c.arc(code(by), name, m.MadeSize[i])
 			}
 		}
 	}
 	for cf, t := range m.Created {
 		if parent := m.Parent[cf]; s.Has(t) && parent != 0 {
-			a, b := vertex{n: uint32(m.CodeOf(parent))}, vertex{n: uint32(m.CodeOf(model.CF(cf)))}
-			c.arc(arc{a, b, edgeChild}, 0)
+			c.arc(code(parent), code(model.CF(cf)), 0)
 		}
 	}
 	return g.collapsed(c), nil
@@ -232,24 +217,30 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 
 // counts are the amounts of the collapsed graph.
 type counts struct {
-	vertices [sorts][]*amount // nil: not in the graph
+	vertices []*amount // nil: not in the graph
 	arcs     map[arc]*amount
+	// A few arcs count nearly everything. They are found here, faster than in the map.
+	recent [256]struct {
+		arc
+		sum *amount
+	}
 }
-
-func (c *counts) of(v vertex) **amount { return &c.vertices[v.sort][v.n] }
 
 func (c *counts) vertex(v vertex) *amount {
-	a := c.of(v)
-	if *a == nil {
-		*a = new(amount)
+	if c.vertices[v] == nil {
+		c.vertices[v] = new(amount)
 	}
-	return *a
+	return c.vertices[v]
 }
 
-func (c *counts) arc(a arc, bytes int64) {
-	c.vertex(a.from)
-	c.vertex(a.to)
-	at(c.arcs, a).add(bytes)
+func (c *counts) arc(from, to vertex, bytes int64) {
+	r := &c.recent[(from*31+to)%vertex(len(c.recent))]
+	if a := (arc{from, to}); r.sum == nil || r.arc != a {
+		c.vertex(from)
+		c.vertex(to)
+		r.arc, r.sum = a, at(c.arcs, a)
+	}
+	r.sum.add(bytes)
 }
 
 func (a *amount) add(bytes int64) {
@@ -274,62 +265,56 @@ func (g *Graph) size(df model.DF, t int64) int64 {
 	return 0
 }
 
-// keyOf names a node of the collapsed graph: the number of a code fragment, the name of DFs.
-func (g *Graph) keyOf(v vertex) string {
-	if v.sort == ofDFs {
-		return g.m.Names[v.n]
-	}
-	return strconv.Itoa(int(v.n))
-}
-
-func (g *Graph) idOf(v vertex) string {
-	return [sorts]string{kindCode, kindDFs}[v.sort] + g.keyOf(v)
-}
-
 // collapsed orders the graph: code fragments, then DFs, by number; edges by their ends.
 func (g *Graph) collapsed(c *counts) *CodeGraph {
 	m := g.m
 	out := &CodeGraph{Nodes: []GraphNode{}, Edges: []GraphEdge{}}
 	var list []vertex
-	for k, amounts := range c.vertices {
-		for n, a := range amounts {
-			if a != nil {
-				list = append(list, vertex{sort(k), uint32(n)})
-			}
+	for v, a := range c.vertices {
+		if a != nil {
+			list = append(list, vertex(v))
 		}
 	}
 	if len(list) > maxCodes {
 		slices.SortStableFunc(list, func(a, b vertex) int {
-			return cmp.Compare((*c.of(b)).count, (*c.of(a)).count)
+			return cmp.Compare(c.vertices[b].count, c.vertices[a].count)
 		})
 		out.More = len(list) - maxCodes
 		for _, v := range list[maxCodes:] {
-			*c.of(v) = nil
+			c.vertices[v] = nil
 		}
 		list = list[:maxCodes]
-		slices.SortFunc(list, compareVertices)
+		slices.Sort(list)
 	}
+	shown := map[vertex]*GraphNode{}
 	for _, v := range list {
-		a := *c.of(v)
-		n := GraphNode{ID: g.idOf(v), Key: g.keyOf(v), Count: a.count, NS: a.ns, Bytes: a.bytes, Node: -1}
-		if v.sort == ofDFs {
-			n.Kind, n.Title = kindDFs, m.Names[v.n]
+		a := c.vertices[v]
+		n := GraphNode{Count: a.count, NS: a.ns, Bytes: a.bytes, Node: -1}
+		if i := int(v) - len(m.Codes); i >= 0 {
+			n.Kind, n.Key, n.Title = kindDFs, m.Names[i], m.Names[i]
 		} else {
-			n.Kind, n.Title, n.Code = kindCode, m.Codes[v.n].Name, int(v.n)
+			n.Kind, n.Key, n.Title, n.Code = kindCode, strconv.Itoa(int(v)), m.Codes[v].Name, int(v)
 		}
+		n.ID = n.Kind + n.Key
 		out.Nodes = append(out.Nodes, n)
+		shown[v] = &n
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(c.arcs), func(a, b arc) int {
-		return cmp.Or(compareVertices(a.from, b.from), compareVertices(a.to, b.to), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	}) {
-		if *c.of(k.from) != nil && *c.of(k.to) != nil {
-			out.Edges = append(out.Edges, GraphEdge{From: g.idOf(k.from), To: g.idOf(k.to), Count: c.arcs[k].count,
-				Bytes: c.arcs[k].bytes, Kind: k.kind})
+		from, to := shown[k.from], shown[k.to]
+		if from == nil || to == nil {
+			continue
 		}
+		kind := edgeChild
+		switch {
+		case from.Kind == kindDFs:
+			kind = edgeIn
+		case to.Kind == kindDFs:
+			kind = edgeOut
+		}
+		out.Edges = append(out.Edges, GraphEdge{From: from.ID, To: to.ID, Count: c.arcs[k].count,
+			Bytes: c.arcs[k].bytes, Kind: kind})
 	}
 	return out
-}
-
-func compareVertices(a, b vertex) int {
-	return cmp.Or(cmp.Compare(a.sort, b.sort), cmp.Compare(a.n, b.n))
 }
