@@ -380,79 +380,74 @@ func (e *CFResumed) connectAny(name string, priority int, f func(s *Stream, a *A
 	})
 }
 
-// DFCreate is DFEvents.onCreate: The DF gets its value.
-//   - df: the DF
-//   - size: size of its value
-//   - cf: the CF that produced it
-type DFCreate struct {
-	Event[func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)]
+// CFPlaced is CFEvents.onPlaced: The CF is about to be executed at another node than its locator names: there is no node of that number, or the CF was stolen.
+//   - cf: the CF
+//   - place: the value of its locator, before it is taken modulo the number of nodes
+type CFPlaced struct {
+	Event[func(s *Stream, t int64, cf trace.CF, place int64)]
 }
 
 // Emit records the event at the present time.
-func (e *DFCreate) Emit(s *Stream, df trace.DF, size int64, cf trace.CF) {
+func (e *CFPlaced) Emit(s *Stream, cf trace.CF, place int64) {
 	if e.state.Load() != 0 {
-		e.emitNow(s, df, size, cf)
+		e.emitNow(s, cf, place)
 	}
 }
 
 // EmitAt records the event at the time t, see Now.
-func (e *DFCreate) EmitAt(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+func (e *CFPlaced) EmitAt(s *Stream, t int64, cf trace.CF, place int64) {
 	if e.state.Load() != 0 {
-		e.emit(s, t, df, size, cf)
+		e.emit(s, t, cf, place)
 	}
 }
 
-func (e *DFCreate) emitNow(s *Stream, df trace.DF, size int64, cf trace.CF) {
+func (e *CFPlaced) emitNow(s *Stream, cf trace.CF, place int64) {
 	w := s.trace
 	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, df, size, cf)
+		e.emitSlow(s, cf, place)
 		return
 	}
-	rec := w.TryReserve(4)
+	rec := w.TryReserve(3)
 	if rec == nil {
-		e.emitSlow(s, df, size, cf)
+		e.emitSlow(s, cf, place)
 		return
 	}
-	_ = rec[3]
-	rec[1] = uint64(df)
-	rec[2] = uint64(size)
-	rec[3] = uint64(cf)
-	rec[0] = trace.Header(clock.Now(), trace.KindDFCreate)
+	_ = rec[2]
+	rec[1] = uint64(cf)
+	rec[2] = uint64(place)
+	rec[0] = trace.Header(clock.Now(), trace.KindCFPlaced)
 }
 
-func (e *DFCreate) emitSlow(s *Stream, df trace.DF, size int64, cf trace.CF) {
-	e.emit(s, clock.Now(), df, size, cf)
-}
+func (e *CFPlaced) emitSlow(s *Stream, cf trace.CF, place int64) { e.emit(s, clock.Now(), cf, place) }
 
-func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+func (e *CFPlaced) emit(s *Stream, t int64, cf trace.CF, place int64) {
 	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
+		rec := w.TryReserve(3)
 		if rec == nil {
-			rec = w.Reserve(4)
+			rec = w.Reserve(3)
 		}
-		_ = rec[3]
-		rec[1] = uint64(df)
-		rec[2] = uint64(size)
-		rec[3] = uint64(cf)
-		rec[0] = trace.Header(t, trace.KindDFCreate)
+		_ = rec[2]
+		rec[1] = uint64(cf)
+		rec[2] = uint64(place)
+		rec[0] = trace.Header(t, trace.KindCFPlaced)
 	}
 	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, size, cf)
+		e.handle(s, t, cf, place)
 	}
 }
 
-func (e *DFCreate) handle(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)) { f(s, t, df, size, cf) })
+func (e *CFPlaced) handle(s *Stream, t int64, cf trace.CF, place int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, place int64)) { f(s, t, cf, place) })
 }
-func (e *DFCreate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+func (e *CFPlaced) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
 		return e.Connect(name, priority, nil)
 	}
-	spec := trace.KindDFCreate.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+	spec := trace.KindCFPlaced.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, place int64) {
 		a := s.begin(spec, t)
 		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(size), uint64(cf))
+		a.Words = append(a.Words, uint64(cf), uint64(place))
 		f(s, a)
 	})
 }

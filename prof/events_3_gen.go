@@ -7,6 +7,83 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// DFCreate is DFEvents.onCreate: The DF gets its value.
+//   - df: the DF
+//   - size: size of its value
+//   - cf: the CF that produced it
+type DFCreate struct {
+	Event[func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)]
+}
+
+// Emit records the event at the present time.
+func (e *DFCreate) Emit(s *Stream, df trace.DF, size int64, cf trace.CF) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, df, size, cf)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *DFCreate) EmitAt(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, df, size, cf)
+	}
+}
+
+func (e *DFCreate) emitNow(s *Stream, df trace.DF, size int64, cf trace.CF) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, size, cf)
+		return
+	}
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, df, size, cf)
+		return
+	}
+	_ = rec[3]
+	rec[1] = uint64(df)
+	rec[2] = uint64(size)
+	rec[3] = uint64(cf)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFCreate)
+}
+
+func (e *DFCreate) emitSlow(s *Stream, df trace.DF, size int64, cf trace.CF) {
+	e.emit(s, clock.Now(), df, size, cf)
+}
+
+func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(df)
+		rec[2] = uint64(size)
+		rec[3] = uint64(cf)
+		rec[0] = trace.Header(t, trace.KindDFCreate)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, size, cf)
+	}
+}
+
+func (e *DFCreate) handle(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)) { f(s, t, df, size, cf) })
+}
+func (e *DFCreate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindDFCreate.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(df), uint64(size), uint64(cf))
+		f(s, a)
+	})
+}
+
 // DFRequested is DFEvents.onRequested: This node asks another one for the DF.
 //   - df: the DF
 //   - cf: the CF that needs it
@@ -406,78 +483,6 @@ func (e *DFStored) connectAny(name string, priority int, f func(s *Stream, a *An
 		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindDFStored.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(df), uint64(size))
-		f(s, a)
-	})
-}
-
-// DFDropped is DFEvents.onDropped: This node releases its copy.
-//   - df: the DF
-//   - size: size of its value
-type DFDropped struct {
-	Event[func(s *Stream, t int64, df trace.DF, size int64)]
-}
-
-// Emit records the event at the present time.
-func (e *DFDropped) Emit(s *Stream, df trace.DF, size int64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, df, size)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *DFDropped) EmitAt(s *Stream, t int64, df trace.DF, size int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, df, size)
-	}
-}
-
-func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, df, size)
-		return
-	}
-	rec := w.TryReserve(3)
-	if rec == nil {
-		e.emitSlow(s, df, size)
-		return
-	}
-	_ = rec[2]
-	rec[1] = uint64(df)
-	rec[2] = uint64(size)
-	rec[0] = trace.Header(clock.Now(), trace.KindDFDropped)
-}
-
-func (e *DFDropped) emitSlow(s *Stream, df trace.DF, size int64) { e.emit(s, clock.Now(), df, size) }
-
-func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(df)
-		rec[2] = uint64(size)
-		rec[0] = trace.Header(t, trace.KindDFDropped)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, df, size)
-	}
-}
-
-func (e *DFDropped) handle(s *Stream, t int64, df trace.DF, size int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
-}
-func (e *DFDropped) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindDFDropped.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {
 		a := s.begin(spec, t)
 		defer s.end()

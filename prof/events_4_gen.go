@@ -7,6 +7,78 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// DFDropped is DFEvents.onDropped: This node releases its copy.
+//   - df: the DF
+//   - size: size of its value
+type DFDropped struct {
+	Event[func(s *Stream, t int64, df trace.DF, size int64)]
+}
+
+// Emit records the event at the present time.
+func (e *DFDropped) Emit(s *Stream, df trace.DF, size int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, df, size)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *DFDropped) EmitAt(s *Stream, t int64, df trace.DF, size int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, df, size)
+	}
+}
+
+func (e *DFDropped) emitNow(s *Stream, df trace.DF, size int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, size)
+		return
+	}
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, df, size)
+		return
+	}
+	_ = rec[2]
+	rec[1] = uint64(df)
+	rec[2] = uint64(size)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFDropped)
+}
+
+func (e *DFDropped) emitSlow(s *Stream, df trace.DF, size int64) { e.emit(s, clock.Now(), df, size) }
+
+func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(df)
+		rec[2] = uint64(size)
+		rec[0] = trace.Header(t, trace.KindDFDropped)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, size)
+	}
+}
+
+func (e *DFDropped) handle(s *Stream, t int64, df trace.DF, size int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
+}
+func (e *DFDropped) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindDFDropped.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, size int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(df), uint64(size))
+		f(s, a)
+	})
+}
+
 // DFDestroy is DFEvents.onDestroy: The DF is destroyed.
 //   - df: the DF
 //   - size: size of its value
@@ -165,6 +237,78 @@ func (e *DFDuplicate) connectAny(name string, priority int, f func(s *Stream, a 
 	})
 }
 
+// DFPlaced is DFEvents.onPlaced: The DF is about to be kept at another node than its locator names: there is no node of that number.
+//   - df: the DF
+//   - place: the value of its locator, before it is taken modulo the number of nodes
+type DFPlaced struct {
+	Event[func(s *Stream, t int64, df trace.DF, place int64)]
+}
+
+// Emit records the event at the present time.
+func (e *DFPlaced) Emit(s *Stream, df trace.DF, place int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, df, place)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *DFPlaced) EmitAt(s *Stream, t int64, df trace.DF, place int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, df, place)
+	}
+}
+
+func (e *DFPlaced) emitNow(s *Stream, df trace.DF, place int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, df, place)
+		return
+	}
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, df, place)
+		return
+	}
+	_ = rec[2]
+	rec[1] = uint64(df)
+	rec[2] = uint64(place)
+	rec[0] = trace.Header(clock.Now(), trace.KindDFPlaced)
+}
+
+func (e *DFPlaced) emitSlow(s *Stream, df trace.DF, place int64) { e.emit(s, clock.Now(), df, place) }
+
+func (e *DFPlaced) emit(s *Stream, t int64, df trace.DF, place int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(df)
+		rec[2] = uint64(place)
+		rec[0] = trace.Header(t, trace.KindDFPlaced)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, df, place)
+	}
+}
+
+func (e *DFPlaced) handle(s *Stream, t int64, df trace.DF, place int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, place int64)) { f(s, t, df, place) })
+}
+func (e *DFPlaced) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindDFPlaced.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, df trace.DF, place int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(df), uint64(place))
+		f(s, a)
+	})
+}
+
 // BlockStarted is GlobalEvents.onStarted: A block of a function starts.
 //   - function: the function
 //   - block: number of the block in the function
@@ -305,154 +449,6 @@ func (e *BlockExited) connectAny(name string, priority int, f func(s *Stream, a 
 		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindBlockExited.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(function), block)
-		f(s, a)
-	})
-}
-
-// BlockWaiting is GlobalEvents.onWaiting: The block ends because a DF has not arrived yet.
-//   - function: the function
-//   - block: number of the block in the function
-type BlockWaiting struct {
-	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *BlockWaiting) Emit(s *Stream, function trace.Site, block uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, function, block)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *BlockWaiting) EmitAt(s *Stream, t int64, function trace.Site, block uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, function, block)
-	}
-}
-
-func (e *BlockWaiting) emitNow(s *Stream, function trace.Site, block uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, function, block)
-		return
-	}
-	rec := w.TryReserve(3)
-	if rec == nil {
-		e.emitSlow(s, function, block)
-		return
-	}
-	_ = rec[2]
-	rec[1] = uint64(function)
-	rec[2] = block
-	rec[0] = trace.Header(clock.Now(), trace.KindBlockWaiting)
-}
-
-func (e *BlockWaiting) emitSlow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
-}
-
-func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockWaiting)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
-	}
-}
-
-func (e *BlockWaiting) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
-}
-func (e *BlockWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindBlockWaiting.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(function), block)
-		f(s, a)
-	})
-}
-
-// BlockMigrated is GlobalEvents.onMigrated: The function continues on another node.
-//   - function: the function
-//   - block: number of the block in the function
-type BlockMigrated struct {
-	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *BlockMigrated) Emit(s *Stream, function trace.Site, block uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, function, block)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *BlockMigrated) EmitAt(s *Stream, t int64, function trace.Site, block uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, function, block)
-	}
-}
-
-func (e *BlockMigrated) emitNow(s *Stream, function trace.Site, block uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, function, block)
-		return
-	}
-	rec := w.TryReserve(3)
-	if rec == nil {
-		e.emitSlow(s, function, block)
-		return
-	}
-	_ = rec[2]
-	rec[1] = uint64(function)
-	rec[2] = block
-	rec[0] = trace.Header(clock.Now(), trace.KindBlockMigrated)
-}
-
-func (e *BlockMigrated) emitSlow(s *Stream, function trace.Site, block uint64) {
-	e.emit(s, clock.Now(), function, block)
-}
-
-func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(function)
-		rec[2] = block
-		rec[0] = trace.Header(t, trace.KindBlockMigrated)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, function, block)
-	}
-}
-
-func (e *BlockMigrated) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
-}
-func (e *BlockMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindBlockMigrated.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
 		a := s.begin(spec, t)
 		defer s.end()

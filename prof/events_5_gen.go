@@ -7,6 +7,154 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// BlockWaiting is GlobalEvents.onWaiting: The block ends because a DF has not arrived yet.
+//   - function: the function
+//   - block: number of the block in the function
+type BlockWaiting struct {
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *BlockWaiting) Emit(s *Stream, function trace.Site, block uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, function, block)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *BlockWaiting) EmitAt(s *Stream, t int64, function trace.Site, block uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, function, block)
+	}
+}
+
+func (e *BlockWaiting) emitNow(s *Stream, function trace.Site, block uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
+	}
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
+	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockWaiting)
+}
+
+func (e *BlockWaiting) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
+}
+
+func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockWaiting)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
+}
+
+func (e *BlockWaiting) handle(s *Stream, t int64, function trace.Site, block uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+}
+func (e *BlockWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindBlockWaiting.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(function), block)
+		f(s, a)
+	})
+}
+
+// BlockMigrated is GlobalEvents.onMigrated: The function continues on another node.
+//   - function: the function
+//   - block: number of the block in the function
+type BlockMigrated struct {
+	Event[func(s *Stream, t int64, function trace.Site, block uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *BlockMigrated) Emit(s *Stream, function trace.Site, block uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, function, block)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *BlockMigrated) EmitAt(s *Stream, t int64, function trace.Site, block uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, function, block)
+	}
+}
+
+func (e *BlockMigrated) emitNow(s *Stream, function trace.Site, block uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, function, block)
+		return
+	}
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, function, block)
+		return
+	}
+	_ = rec[2]
+	rec[1] = uint64(function)
+	rec[2] = block
+	rec[0] = trace.Header(clock.Now(), trace.KindBlockMigrated)
+}
+
+func (e *BlockMigrated) emitSlow(s *Stream, function trace.Site, block uint64) {
+	e.emit(s, clock.Now(), function, block)
+}
+
+func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(function)
+		rec[2] = block
+		rec[0] = trace.Header(t, trace.KindBlockMigrated)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, function, block)
+	}
+}
+
+func (e *BlockMigrated) handle(s *Stream, t int64, function trace.Site, block uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+}
+func (e *BlockMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindBlockMigrated.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, function trace.Site, block uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(function), block)
+		f(s, a)
+	})
+}
+
 // BlockContinued is GlobalEvents.onContinued: The function continues with this block.
 //   - function: the function
 //   - block: number of the block in the function
@@ -289,138 +437,6 @@ func (e *ProgramStarted) connectAny(name string, priority int, f func(s *Stream,
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, process, uint64(cpu))
-		f(s, a)
-	})
-}
-
-// ProgramFinished is GlobalEvents.onProgramFinished: The program has ended; last event of every worker.
-//   - cpu: CPU time of the process so far
-type ProgramFinished struct {
-	Event[func(s *Stream, t int64, cpu int64)]
-}
-
-// Emit records the event at the present time.
-func (e *ProgramFinished) Emit(s *Stream, cpu int64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, cpu)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *ProgramFinished) EmitAt(s *Stream, t int64, cpu int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, cpu)
-	}
-}
-
-func (e *ProgramFinished) emitNow(s *Stream, cpu int64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, cpu)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, cpu)
-		return
-	}
-	_ = rec[1]
-	rec[1] = uint64(cpu)
-	rec[0] = trace.Header(clock.Now(), trace.KindProgramFinished)
-}
-
-func (e *ProgramFinished) emitSlow(s *Stream, cpu int64) { e.emit(s, clock.Now(), cpu) }
-
-func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(cpu)
-		rec[0] = trace.Header(t, trace.KindProgramFinished)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, cpu)
-	}
-}
-
-func (e *ProgramFinished) handle(s *Stream, t int64, cpu int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cpu int64)) { f(s, t, cpu) })
-}
-func (e *ProgramFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindProgramFinished.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, cpu int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(cpu))
-		f(s, a)
-	})
-}
-
-// Idle is GlobalEvents.onIdle: The worker has nothing to do and parks.
-type Idle struct {
-	Event[func(s *Stream, t int64)]
-}
-
-// Emit records the event at the present time.
-func (e *Idle) Emit(s *Stream) {
-	if e.state.Load() != 0 {
-		e.emitNow(s)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Idle) EmitAt(s *Stream, t int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t)
-	}
-}
-
-func (e *Idle) emitNow(s *Stream) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s)
-		return
-	}
-	rec := w.TryReserve(1)
-	if rec == nil {
-		e.emitSlow(s)
-		return
-	}
-	rec[0] = trace.Header(clock.Now(), trace.KindIdle)
-}
-
-func (e *Idle) emitSlow(s *Stream) { e.emit(s, clock.Now()) }
-
-func (e *Idle) emit(s *Stream, t int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(1)
-		if rec == nil {
-			rec = w.Reserve(1)
-		}
-		rec[0] = trace.Header(t, trace.KindIdle)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t)
-	}
-}
-
-func (e *Idle) handle(s *Stream, t int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
-}
-func (e *Idle) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindIdle.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64) {
-		a := s.begin(spec, t)
-		defer s.end()
 		f(s, a)
 	})
 }

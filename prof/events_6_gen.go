@@ -7,6 +7,138 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// ProgramFinished is GlobalEvents.onProgramFinished: The program has ended; last event of every worker.
+//   - cpu: CPU time of the process so far
+type ProgramFinished struct {
+	Event[func(s *Stream, t int64, cpu int64)]
+}
+
+// Emit records the event at the present time.
+func (e *ProgramFinished) Emit(s *Stream, cpu int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, cpu)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *ProgramFinished) EmitAt(s *Stream, t int64, cpu int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, cpu)
+	}
+}
+
+func (e *ProgramFinished) emitNow(s *Stream, cpu int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cpu)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, cpu)
+		return
+	}
+	_ = rec[1]
+	rec[1] = uint64(cpu)
+	rec[0] = trace.Header(clock.Now(), trace.KindProgramFinished)
+}
+
+func (e *ProgramFinished) emitSlow(s *Stream, cpu int64) { e.emit(s, clock.Now(), cpu) }
+
+func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(cpu)
+		rec[0] = trace.Header(t, trace.KindProgramFinished)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cpu)
+	}
+}
+
+func (e *ProgramFinished) handle(s *Stream, t int64, cpu int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, cpu int64)) { f(s, t, cpu) })
+}
+func (e *ProgramFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindProgramFinished.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, cpu int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(cpu))
+		f(s, a)
+	})
+}
+
+// Idle is GlobalEvents.onIdle: The worker has nothing to do and parks.
+type Idle struct {
+	Event[func(s *Stream, t int64)]
+}
+
+// Emit records the event at the present time.
+func (e *Idle) Emit(s *Stream) {
+	if e.state.Load() != 0 {
+		e.emitNow(s)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Idle) EmitAt(s *Stream, t int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t)
+	}
+}
+
+func (e *Idle) emitNow(s *Stream) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s)
+		return
+	}
+	rec := w.TryReserve(1)
+	if rec == nil {
+		e.emitSlow(s)
+		return
+	}
+	rec[0] = trace.Header(clock.Now(), trace.KindIdle)
+}
+
+func (e *Idle) emitSlow(s *Stream) { e.emit(s, clock.Now()) }
+
+func (e *Idle) emit(s *Stream, t int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(1)
+		if rec == nil {
+			rec = w.Reserve(1)
+		}
+		rec[0] = trace.Header(t, trace.KindIdle)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t)
+	}
+}
+
+func (e *Idle) handle(s *Stream, t int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
+}
+func (e *Idle) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindIdle.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		f(s, a)
+	})
+}
+
 // Busy is GlobalEvents.onBusy: The parked worker continues.
 type Busy struct {
 	Event[func(s *Stream, t int64)]
@@ -283,162 +415,6 @@ func (e *Relations) connectAny(name string, priority int, f func(s *Stream, a *A
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(inner), uint64(outer))
-		f(s, a)
-	})
-}
-
-// ClockSync is GlobalEvents.onClockSync: The clock was compared with node 0's.
-//   - offset: nanoseconds to add to this node's times to get the common clock
-//   - maxError: largest error of the offset
-type ClockSync struct {
-	Event[func(s *Stream, t int64, offset int64, maxError int64)]
-}
-
-// Emit records the event at the present time.
-func (e *ClockSync) Emit(s *Stream, offset int64, maxError int64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, offset, maxError)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *ClockSync) EmitAt(s *Stream, t int64, offset int64, maxError int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, offset, maxError)
-	}
-}
-
-func (e *ClockSync) emitNow(s *Stream, offset int64, maxError int64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, offset, maxError)
-		return
-	}
-	rec := w.TryReserve(3)
-	if rec == nil {
-		e.emitSlow(s, offset, maxError)
-		return
-	}
-	_ = rec[2]
-	rec[1] = uint64(offset)
-	rec[2] = uint64(maxError)
-	rec[0] = trace.Header(clock.Now(), trace.KindClockSync)
-}
-
-func (e *ClockSync) emitSlow(s *Stream, offset int64, maxError int64) {
-	e.emit(s, clock.Now(), offset, maxError)
-}
-
-func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(offset)
-		rec[2] = uint64(maxError)
-		rec[0] = trace.Header(t, trace.KindClockSync)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, offset, maxError)
-	}
-}
-
-func (e *ClockSync) handle(s *Stream, t int64, offset int64, maxError int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, offset int64, maxError int64)) { f(s, t, offset, maxError) })
-}
-func (e *ClockSync) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindClockSync.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, offset int64, maxError int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(offset), uint64(maxError))
-		f(s, a)
-	})
-}
-
-// Lost is GlobalEvents.onLost: Events were dropped because the writer could not keep up.
-//   - count: events lost
-//   - first: time of the first
-//   - last: time of the last
-//   - stream: stream they belonged to
-type Lost struct {
-	Event[func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *Lost) Emit(s *Stream, count uint64, first int64, last int64, stream uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, count, first, last, stream)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Lost) EmitAt(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, count, first, last, stream)
-	}
-}
-
-func (e *Lost) emitNow(s *Stream, count uint64, first int64, last int64, stream uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, count, first, last, stream)
-		return
-	}
-	rec := w.TryReserve(5)
-	if rec == nil {
-		e.emitSlow(s, count, first, last, stream)
-		return
-	}
-	_ = rec[4]
-	rec[1] = count
-	rec[2] = uint64(first)
-	rec[3] = uint64(last)
-	rec[4] = stream
-	rec[0] = trace.Header(clock.Now(), trace.KindLost)
-}
-
-func (e *Lost) emitSlow(s *Stream, count uint64, first int64, last int64, stream uint64) {
-	e.emit(s, clock.Now(), count, first, last, stream)
-}
-
-func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(5)
-		if rec == nil {
-			rec = w.Reserve(5)
-		}
-		_ = rec[4]
-		rec[1] = count
-		rec[2] = uint64(first)
-		rec[3] = uint64(last)
-		rec[4] = stream
-		rec[0] = trace.Header(t, trace.KindLost)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, count, first, last, stream)
-	}
-}
-
-func (e *Lost) handle(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)) {
-		f(s, t, count, first, last, stream)
-	})
-}
-func (e *Lost) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindLost.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, count, uint64(first), uint64(last), stream)
 		f(s, a)
 	})
 }

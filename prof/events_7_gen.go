@@ -7,6 +7,162 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// ClockSync is GlobalEvents.onClockSync: The clock was compared with node 0's.
+//   - offset: nanoseconds to add to this node's times to get the common clock
+//   - maxError: largest error of the offset
+type ClockSync struct {
+	Event[func(s *Stream, t int64, offset int64, maxError int64)]
+}
+
+// Emit records the event at the present time.
+func (e *ClockSync) Emit(s *Stream, offset int64, maxError int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, offset, maxError)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *ClockSync) EmitAt(s *Stream, t int64, offset int64, maxError int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, offset, maxError)
+	}
+}
+
+func (e *ClockSync) emitNow(s *Stream, offset int64, maxError int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, offset, maxError)
+		return
+	}
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, offset, maxError)
+		return
+	}
+	_ = rec[2]
+	rec[1] = uint64(offset)
+	rec[2] = uint64(maxError)
+	rec[0] = trace.Header(clock.Now(), trace.KindClockSync)
+}
+
+func (e *ClockSync) emitSlow(s *Stream, offset int64, maxError int64) {
+	e.emit(s, clock.Now(), offset, maxError)
+}
+
+func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(offset)
+		rec[2] = uint64(maxError)
+		rec[0] = trace.Header(t, trace.KindClockSync)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, offset, maxError)
+	}
+}
+
+func (e *ClockSync) handle(s *Stream, t int64, offset int64, maxError int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, offset int64, maxError int64)) { f(s, t, offset, maxError) })
+}
+func (e *ClockSync) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindClockSync.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, offset int64, maxError int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(offset), uint64(maxError))
+		f(s, a)
+	})
+}
+
+// Lost is GlobalEvents.onLost: Events were dropped because the writer could not keep up.
+//   - count: events lost
+//   - first: time of the first
+//   - last: time of the last
+//   - stream: stream they belonged to
+type Lost struct {
+	Event[func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Lost) Emit(s *Stream, count uint64, first int64, last int64, stream uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, count, first, last, stream)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Lost) EmitAt(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, count, first, last, stream)
+	}
+}
+
+func (e *Lost) emitNow(s *Stream, count uint64, first int64, last int64, stream uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, count, first, last, stream)
+		return
+	}
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, count, first, last, stream)
+		return
+	}
+	_ = rec[4]
+	rec[1] = count
+	rec[2] = uint64(first)
+	rec[3] = uint64(last)
+	rec[4] = stream
+	rec[0] = trace.Header(clock.Now(), trace.KindLost)
+}
+
+func (e *Lost) emitSlow(s *Stream, count uint64, first int64, last int64, stream uint64) {
+	e.emit(s, clock.Now(), count, first, last, stream)
+}
+
+func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = count
+		rec[2] = uint64(first)
+		rec[3] = uint64(last)
+		rec[4] = stream
+		rec[0] = trace.Header(t, trace.KindLost)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, count, first, last, stream)
+	}
+}
+
+func (e *Lost) handle(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)) {
+		f(s, t, count, first, last, stream)
+	})
+}
+func (e *Lost) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindLost.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, count, uint64(first), uint64(last), stream)
+		f(s, a)
+	})
+}
+
 // WaitStarted is SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
 //   - name: name of the lock, resource or collective
 type WaitStarted struct {
@@ -304,144 +460,6 @@ func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *An
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, lock)
-		f(s, a)
-	})
-}
-
-// Released is SyncEvents.onReleased: The worker releases the lock; recorded when it enters the region that does so.
-//   - lock: the lock, the same number on all nodes
-type Released struct {
-	Event[func(s *Stream, t int64, lock uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *Released) Emit(s *Stream, lock uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, lock)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Released) EmitAt(s *Stream, t int64, lock uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, lock)
-	}
-}
-
-func (e *Released) emitNow(s *Stream, lock uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, lock)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, lock)
-		return
-	}
-	_ = rec[1]
-	rec[1] = lock
-	rec[0] = trace.Header(clock.Now(), trace.KindReleased)
-}
-
-func (e *Released) emitSlow(s *Stream, lock uint64) { e.emit(s, clock.Now(), lock) }
-
-func (e *Released) emit(s *Stream, t int64, lock uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = lock
-		rec[0] = trace.Header(t, trace.KindReleased)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, lock)
-	}
-}
-
-func (e *Released) handle(s *Stream, t int64, lock uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
-}
-func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindReleased.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, lock)
-		f(s, a)
-	})
-}
-
-// Entered is RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
-//   - region: the region, and where it is called
-type Entered struct {
-	Event[func(s *Stream, t int64, region trace.Site)]
-}
-
-// Emit records the event at the present time.
-func (e *Entered) Emit(s *Stream, region trace.Site) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, region)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Entered) EmitAt(s *Stream, t int64, region trace.Site) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, region)
-	}
-}
-
-func (e *Entered) emitNow(s *Stream, region trace.Site) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, region)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, region)
-		return
-	}
-	_ = rec[1]
-	rec[1] = uint64(region)
-	rec[0] = trace.Header(clock.Now(), trace.KindEntered)
-}
-
-func (e *Entered) emitSlow(s *Stream, region trace.Site) { e.emit(s, clock.Now(), region) }
-
-func (e *Entered) emit(s *Stream, t int64, region trace.Site) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(region)
-		rec[0] = trace.Header(t, trace.KindEntered)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, region)
-	}
-}
-
-func (e *Entered) handle(s *Stream, t int64, region trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
-}
-func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindEntered.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(region))
 		f(s, a)
 	})
 }

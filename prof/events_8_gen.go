@@ -7,6 +7,144 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// Released is SyncEvents.onReleased: The worker releases the lock; recorded when it enters the region that does so.
+//   - lock: the lock, the same number on all nodes
+type Released struct {
+	Event[func(s *Stream, t int64, lock uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Released) Emit(s *Stream, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, lock)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Released) EmitAt(s *Stream, t int64, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, lock)
+	}
+}
+
+func (e *Released) emitNow(s *Stream, lock uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, lock)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, lock)
+		return
+	}
+	_ = rec[1]
+	rec[1] = lock
+	rec[0] = trace.Header(clock.Now(), trace.KindReleased)
+}
+
+func (e *Released) emitSlow(s *Stream, lock uint64) { e.emit(s, clock.Now(), lock) }
+
+func (e *Released) emit(s *Stream, t int64, lock uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = lock
+		rec[0] = trace.Header(t, trace.KindReleased)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, lock)
+	}
+}
+
+func (e *Released) handle(s *Stream, t int64, lock uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
+}
+func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindReleased.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, lock)
+		f(s, a)
+	})
+}
+
+// Entered is RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
+//   - region: the region, and where it is called
+type Entered struct {
+	Event[func(s *Stream, t int64, region trace.Site)]
+}
+
+// Emit records the event at the present time.
+func (e *Entered) Emit(s *Stream, region trace.Site) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, region)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Entered) EmitAt(s *Stream, t int64, region trace.Site) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, region)
+	}
+}
+
+func (e *Entered) emitNow(s *Stream, region trace.Site) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, region)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, region)
+		return
+	}
+	_ = rec[1]
+	rec[1] = uint64(region)
+	rec[0] = trace.Header(clock.Now(), trace.KindEntered)
+}
+
+func (e *Entered) emitSlow(s *Stream, region trace.Site) { e.emit(s, clock.Now(), region) }
+
+func (e *Entered) emit(s *Stream, t int64, region trace.Site) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(region)
+		rec[0] = trace.Header(t, trace.KindEntered)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, region)
+	}
+}
+
+func (e *Entered) handle(s *Stream, t int64, region trace.Site) {
+	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
+}
+func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindEntered.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(region))
+		f(s, a)
+	})
+}
+
 // Exited is RegionEvents.onExited: The worker leaves it.
 //   - region: the region, and where it is called
 type Exited struct {
@@ -300,75 +438,6 @@ func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(on), uint64(bytes))
-		f(s, a)
-	})
-}
-
-// Completed is MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited for it.
-//   - transfer: the transfer; 0: all that this worker has started
-type Completed struct {
-	Event[func(s *Stream, t int64, transfer uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *Completed) Emit(s *Stream, transfer uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, transfer)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Completed) EmitAt(s *Stream, t int64, transfer uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, transfer)
-	}
-}
-
-func (e *Completed) emitNow(s *Stream, transfer uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, transfer)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, transfer)
-		return
-	}
-	_ = rec[1]
-	rec[1] = transfer
-	rec[0] = trace.Header(clock.Now(), trace.KindCompleted)
-}
-
-func (e *Completed) emitSlow(s *Stream, transfer uint64) { e.emit(s, clock.Now(), transfer) }
-
-func (e *Completed) emit(s *Stream, t int64, transfer uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = transfer
-		rec[0] = trace.Header(t, trace.KindCompleted)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, transfer)
-	}
-}
-
-func (e *Completed) handle(s *Stream, t int64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, transfer uint64)) { f(s, t, transfer) })
-}
-func (e *Completed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindCompleted.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, transfer uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, transfer)
 		f(s, a)
 	})
 }

@@ -17,6 +17,7 @@ type Events struct {
 	CFDestroyed       CFDestroyed       // CFEvents.onDestroyed
 	CFHeld            CFHeld            // CFEvents.onHeld
 	CFResumed         CFResumed         // CFEvents.onResumed
+	CFPlaced          CFPlaced          // CFEvents.onPlaced
 	DFCreate          DFCreate          // DFEvents.onCreate
 	DFRequested       DFRequested       // DFEvents.onRequested
 	DFRequestReceived DFRequestReceived // DFEvents.onRequestReceived
@@ -26,6 +27,7 @@ type Events struct {
 	DFDropped         DFDropped         // DFEvents.onDropped
 	DFDestroy         DFDestroy         // DFEvents.onDestroy
 	DFDuplicate       DFDuplicate       // DFEvents.onDuplicate
+	DFPlaced          DFPlaced          // DFEvents.onPlaced
 	BlockStarted      BlockStarted      // GlobalEvents.onStarted
 	BlockExited       BlockExited       // GlobalEvents.onExited
 	BlockWaiting      BlockWaiting      // GlobalEvents.onWaiting
@@ -68,6 +70,7 @@ func (e *Events) all() []hub {
 		&e.CFDestroyed,
 		&e.CFHeld,
 		&e.CFResumed,
+		&e.CFPlaced,
 		&e.DFCreate,
 		&e.DFRequested,
 		&e.DFRequestReceived,
@@ -77,6 +80,7 @@ func (e *Events) all() []hub {
 		&e.DFDropped,
 		&e.DFDestroy,
 		&e.DFDuplicate,
+		&e.DFPlaced,
 		&e.BlockStarted,
 		&e.BlockExited,
 		&e.BlockWaiting,
@@ -119,6 +123,7 @@ func (e *Events) number() {
 	e.CFDestroyed.kind = trace.KindCFDestroyed
 	e.CFHeld.kind = trace.KindCFHeld
 	e.CFResumed.kind = trace.KindCFResumed
+	e.CFPlaced.kind = trace.KindCFPlaced
 	e.DFCreate.kind = trace.KindDFCreate
 	e.DFRequested.kind = trace.KindDFRequested
 	e.DFRequestReceived.kind = trace.KindDFRequestReceived
@@ -128,6 +133,7 @@ func (e *Events) number() {
 	e.DFDropped.kind = trace.KindDFDropped
 	e.DFDestroy.kind = trace.KindDFDestroy
 	e.DFDuplicate.kind = trace.KindDFDuplicate
+	e.DFPlaced.kind = trace.KindDFPlaced
 	e.BlockStarted.kind = trace.KindBlockStarted
 	e.BlockExited.kind = trace.KindBlockExited
 	e.BlockWaiting.kind = trace.KindBlockWaiting

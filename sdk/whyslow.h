@@ -326,6 +326,7 @@ enum {
     WS_CF_DESTROYED = 9, /* CFEvents.onDestroyed */
     WS_CF_HELD = 10, /* CFEvents.onHeld */
     WS_CF_RESUMED = 11, /* CFEvents.onResumed */
+    WS_CF_PLACED = 20, /* CFEvents.onPlaced */
     WS_DF_CREATE = 32, /* DFEvents.onCreate */
     WS_DF_REQUESTED = 33, /* DFEvents.onRequested */
     WS_DF_REQUEST_RECEIVED = 34, /* DFEvents.onRequestReceived */
@@ -335,6 +336,7 @@ enum {
     WS_DF_DROPPED = 38, /* DFEvents.onDropped */
     WS_DF_DESTROY = 39, /* DFEvents.onDestroy */
     WS_DF_DUPLICATE = 40, /* DFEvents.onDuplicate */
+    WS_DF_PLACED = 50, /* DFEvents.onPlaced */
     WS_BLOCK_STARTED = 64, /* GlobalEvents.onStarted */
     WS_BLOCK_EXITED = 65, /* GlobalEvents.onExited */
     WS_BLOCK_WAITING = 66, /* GlobalEvents.onWaiting */
@@ -547,6 +549,21 @@ static inline void ws_cf_resumed(ws_stream *s, ws_cf cf) {
     if (s->cap) ws_cf_resumed_at(s, ws_now(), cf);
 }
 
+/* CFEvents.onPlaced: The CF is about to be executed at another node than its locator names: there is no node
+ * of that number, or the CF was stolen.
+ *   cf: the CF
+ *   place: the value of its locator, before it is taken modulo the number of nodes */
+static inline void ws_cf_placed_at(ws_stream *s, int64_t t, ws_cf cf, int64_t place) {
+    uint64_t *r = ws_reserve(s, 3, t);
+    if (!r) return;
+    r[1] = cf;
+    r[2] = (uint64_t)place;
+    ws_commit(r, t, WS_CF_PLACED);
+}
+static inline void ws_cf_placed(ws_stream *s, ws_cf cf, int64_t place) {
+    if (s->cap) ws_cf_placed_at(s, ws_now(), cf, place);
+}
+
 /* DFEvents.onCreate: The DF gets its value.
  *   df: the DF
  *   size: size of its value
@@ -706,6 +723,21 @@ static inline void ws_df_duplicate_at(ws_stream *s, int64_t t, ws_df df, ws_cf f
 }
 static inline void ws_df_duplicate(ws_stream *s, ws_df df, ws_cf first, ws_cf second) {
     if (s->cap) ws_df_duplicate_at(s, ws_now(), df, first, second);
+}
+
+/* DFEvents.onPlaced: The DF is about to be kept at another node than its locator names: there is no node of
+ * that number.
+ *   df: the DF
+ *   place: the value of its locator, before it is taken modulo the number of nodes */
+static inline void ws_df_placed_at(ws_stream *s, int64_t t, ws_df df, int64_t place) {
+    uint64_t *r = ws_reserve(s, 3, t);
+    if (!r) return;
+    r[1] = df;
+    r[2] = (uint64_t)place;
+    ws_commit(r, t, WS_DF_PLACED);
+}
+static inline void ws_df_placed(ws_stream *s, ws_df df, int64_t place) {
+    if (s->cap) ws_df_placed_at(s, ws_now(), df, place);
 }
 
 /* GlobalEvents.onStarted: A block of a function starts.
@@ -1432,6 +1464,7 @@ static const wsi_layout wsi_standard[] = {
     {9, 0, 1, 0, "CFEvents", "onDestroyed", 0, {WSI_CF}},
     {10, 0, 1, 0, "CFEvents", "onHeld", 0, {WSI_CF}},
     {11, 0, 1, 0, "CFEvents", "onResumed", 0, {WSI_CF}},
+    {20, 0, 2, 0, "CFEvents", "onPlaced", 0, {WSI_CF, WSI_INT}},
     {32, 0, 3, 0, "DFEvents", "onCreate", "onCreateSize", {WSI_DF, WSI_BYTES, WSI_CF}},
     {33, 0, 4, 0, "DFEvents", "onRequested", 0, {WSI_DF, WSI_CF, WSI_NODE, WSI_MESSAGE}},
     {34, 0, 3, 0, "DFEvents", "onRequestReceived", 0, {WSI_DF, WSI_NODE, WSI_MESSAGE}},
@@ -1442,6 +1475,7 @@ static const wsi_layout wsi_standard[] = {
     {38, 0, 2, 0, "DFEvents", "onDropped", 0, {WSI_DF, WSI_BYTES}},
     {39, 0, 3, 0, "DFEvents", "onDestroy", "onDestroySize", {WSI_DF, WSI_BYTES, WSI_REASON}},
     {40, 0, 3, 0, "DFEvents", "onDuplicate", 0, {WSI_DF, WSI_CF, WSI_CF}},
+    {50, 0, 2, 0, "DFEvents", "onPlaced", 0, {WSI_DF, WSI_INT}},
     {64, 0, 2, 0, "GlobalEvents", "onStarted", 0, {WSI_SITE, WSI_UINT}},
     {65, 0, 2, 0, "GlobalEvents", "onExited", 0, {WSI_SITE, WSI_UINT}},
     {66, 0, 2, 0, "GlobalEvents", "onWaiting", 0, {WSI_SITE, WSI_UINT}},

@@ -1111,17 +1111,18 @@ class ForeignBlockTimerModule : public IEventModule {
 #define WHYSLOW_STANDARD_EVENTS "CFEvents::onCreated", "CFEvents::onReady", "CFEvents::onStarted",           \
     "CFEvents::onFinished", "CFEvents::onWaiting", "CFEvents::onMigrated", "CFEvents::onStolen",             \
     "CFEvents::onReceived", "CFEvents::onDestroyed", "CFEvents::onHeld", "CFEvents::onResumed",              \
-    "DFEvents::onCreate", "DFEvents::onRequested", "DFEvents::onRequestReceived", "DFEvents::onSent",        \
-    "DFEvents::onReceived", "DFEvents::onStored", "DFEvents::onDropped", "DFEvents::onDestroy",              \
-    "DFEvents::onDuplicate", "GlobalEvents::onStarted", "GlobalEvents::onExited", "GlobalEvents::onWaiting", \
-    "GlobalEvents::onMigrated", "GlobalEvents::onContinued", "GlobalEvents::onForeignStarted",               \
-    "GlobalEvents::onForeignEnded", "GlobalEvents::onProgramStarted", "GlobalEvents::onProgramFinished",     \
-    "GlobalEvents::onIdle", "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue",                            \
-    "GlobalEvents::onSendQueue", "GlobalEvents::onRelations", "GlobalEvents::onClockSync",                   \
-    "GlobalEvents::onLost", "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded",                          \
-    "SyncEvents::onCollective", "SyncEvents::onAcquired", "SyncEvents::onReleased",                          \
-    "RegionEvents::onEntered", "RegionEvents::onExited", "MessageEvents::onPut", "MessageEvents::onGet",     \
-    "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
+    "CFEvents::onPlaced", "DFEvents::onCreate", "DFEvents::onRequested", "DFEvents::onRequestReceived",      \
+    "DFEvents::onSent", "DFEvents::onReceived", "DFEvents::onStored", "DFEvents::onDropped",                 \
+    "DFEvents::onDestroy", "DFEvents::onDuplicate", "DFEvents::onPlaced", "GlobalEvents::onStarted",         \
+    "GlobalEvents::onExited", "GlobalEvents::onWaiting", "GlobalEvents::onMigrated",                         \
+    "GlobalEvents::onContinued", "GlobalEvents::onForeignStarted", "GlobalEvents::onForeignEnded",           \
+    "GlobalEvents::onProgramStarted", "GlobalEvents::onProgramFinished", "GlobalEvents::onIdle",             \
+    "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue", "GlobalEvents::onSendQueue",                       \
+    "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost",                        \
+    "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded", "SyncEvents::onCollective",                      \
+    "SyncEvents::onAcquired", "SyncEvents::onReleased", "RegionEvents::onEntered", "RegionEvents::onExited", \
+    "MessageEvents::onPut", "MessageEvents::onGet", "MessageEvents::onRemoteAtomic",                         \
+    "MessageEvents::onCompleted"
 
 
 // ---- JSON with comments and trailing commas -----------------------------------------------------------

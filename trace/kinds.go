@@ -107,6 +107,12 @@ const (
 	KindCFResumed
 )
 
+// Where locators want CFs and DFs.
+const (
+	KindCFPlaced Kind = 20
+	KindDFPlaced Kind = 50
+)
+
 // Standard kinds of DFEvents.
 const (
 	KindDFCreate Kind = 32 + iota
@@ -181,6 +187,8 @@ var (
 	fLength   = Field{Name: "length", Type: FieldUint, Doc: "entries in the queue"}
 	fCPU      = Field{Name: "cpu", Type: FieldNS, Doc: "CPU time of the process so far"}
 	fRegion   = Field{Name: "region", Type: FieldSite, Doc: "the region, and where it is called"}
+	fPlace    = Field{Name: "place", Type: FieldInt,
+		Doc: "the value of its locator, before it is taken modulo the number of nodes"}
 	fLock     = Field{Name: "lock", Type: FieldUint, Doc: "the lock, the same number on all nodes"}
 	fTransfer = Field{Name: "transfer", Type: FieldUint,
 		Doc: "0: it ends with its region; otherwise it lasts until `onCompleted` with the same number"}
@@ -224,6 +232,8 @@ var kinds = []KindSpec{
 	{KindCFDestroyed, "CFEvents", "onDestroyed", nil, []Field{fCF}, "The CF will not run again."},
 	{KindCFHeld, "CFEvents", "onHeld", nil, []Field{fCF}, "A debugger stops the CF."},
 	{KindCFResumed, "CFEvents", "onResumed", nil, []Field{fCF}, "The CF continues after `onHeld`."},
+	{KindCFPlaced, "CFEvents", "onPlaced", nil, []Field{fCF, fPlace}, "The CF is about to be executed at" +
+		" another node than its locator names: there is no node of that number, or the CF was stolen."},
 
 	{KindDFCreate, "DFEvents", "onCreate", []string{"onCreateSize"},
 		[]Field{fDF, fSize, field(fCF, "cf", "the CF that produced it")}, "The DF gets its value."},
@@ -248,6 +258,8 @@ var kinds = []KindSpec{
 	{KindDFDuplicate, "DFEvents", "onDuplicate", nil,
 		[]Field{fDF, field(fCF, "first", "the CF that produced it"),
 			field(fCF, "second", "the CF that produced it again")}, "A DF was assigned twice."},
+	{KindDFPlaced, "DFEvents", "onPlaced", nil, []Field{fDF, fPlace}, "The DF is about to be kept at another" +
+		" node than its locator names: there is no node of that number."},
 
 	{KindBlockStarted, "GlobalEvents", "onStarted", nil, []Field{fFunction, fBlock},
 		"A block of a function starts."},

@@ -42,6 +42,7 @@ func (s *stream) correct(syncs []ClockSync) {
 	each(&s.Moves, func(v *Move) { fix(&v.Time) })
 	each(&s.copies, func(c *Copy) { fix(&c.Time) })
 	each(&s.queues, func(q *Queue) { fix(&q.Time) })
+	each(&s.placed, func(p *Placed) { fix(&p.Time) })
 	each(&s.awaits, func(a *await) { fix(&a.time) })
 	each(&s.Held, func(v *holding) { fix(&v.Time) })
 	for i := range s.duplicates {

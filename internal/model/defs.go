@@ -157,10 +157,11 @@ func (t *tables) lateDF(ref dfRef, name func() string) DF {
 	return df
 }
 
-// identity gives the identity list of a DF: creating node and number of its name, then the indices.
-func (m *Model) identity(df DF) []int64 { return m.appendIdentity(nil, df) }
+// identity is AppendIdentity for a new list.
+func (m *Model) identity(df DF) []int64 { return m.AppendIdentity(nil, df) }
 
-func (m *Model) appendIdentity(dst []int64, df DF) []int64 {
+// AppendIdentity is the identity list of a DF: creating node and number of its name, then the indices.
+func (m *Model) AppendIdentity(dst []int64, df DF) []int64 {
 	ref := m.dfHome[df]
 	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
 		return append(dst, m.abroad[df]...)

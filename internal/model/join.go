@@ -393,6 +393,7 @@ func (b *builder) joinRest() {
 	}
 	m.Copies = gathered(b.streams, func(s *stream) *column[Copy] { return &s.copies })
 	m.Queues = gathered(b.streams, func(s *stream) *column[Queue] { return &s.queues })
+	m.Placed = gathered(b.streams, func(s *stream) *column[Placed] { return &s.placed })
 	m.Awaits = Awaits{make([]CF, 0, awaits), make([]int64, 0, awaits), make([]uint32, 0, awaits),
 		make([]DF, 0, awaited)}
 	for _, s := range b.streams {

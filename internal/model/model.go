@@ -102,6 +102,15 @@ type Message struct {
 // Recorded tells that an end of the message was recorded. Other entries are unused numbers.
 func (g *Message) Recorded() bool { return g.Sent != None || g.Received != None }
 
+// Placed is where a locator wants a CF (for its next execution) or a DF (at its next creation): the value
+// before it is taken modulo the number of nodes. What has no such record is where its locator wants it.
+type Placed struct {
+	Time  int64
+	CF    CF // 0: a DF
+	DF    DF
+	Place int64
+}
+
 // Model is one execution.
 type Model struct {
 	Info      *trace.RunInfo // never nil
@@ -161,6 +170,7 @@ type Model struct {
 	Awaits     Awaits
 	Duplicates []Duplicate
 	Held       map[CF][]Interval // stopped by a debugger
+	Placed     []Placed          // by node and stream, in order of time within one
 
 	received  []receipts
 	travelled bits     // DFs that some node received

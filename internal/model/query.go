@@ -177,7 +177,7 @@ func (m *Model) DFNameOf(df DF) string { return m.Names[m.DFName[df]] }
 // Indices gives the indices of a DF, appended to dst: 3 and 0 of x[3][0].
 func (m *Model) Indices(df DF, dst []int64) []int64 {
 	n := len(dst)
-	dst = m.appendIdentity(dst, df)
+	dst = m.AppendIdentity(dst, df)
 	// The creating node and the number of the name come first.
 	return slices.Delete(dst, n, min(n+2, len(dst)))
 }

@@ -20,6 +20,7 @@ type stream struct {
 	queues  column[Queue]
 	awaits  column[await]
 	awaited column[DF]
+	placed  column[Placed]
 
 	duplicates []Duplicate
 	waits      []Wait
@@ -243,6 +244,10 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 		}
 	case trace.KindCFHeld, trace.KindCFResumed:
 		s.Held.add(holding{s.cf(a[0]), t, kind == trace.KindCFHeld})
+	case trace.KindCFPlaced:
+		s.placed.add(Placed{Time: t, CF: s.cf(a[0]), Place: int64(a[1])})
+	case trace.KindDFPlaced:
+		s.placed.add(Placed{Time: t, DF: s.df(a[0]), Place: int64(a[1])})
 	case trace.KindDFDuplicate:
 		s.duplicates = append(s.duplicates, Duplicate{Time: t, DF: s.df(a[0]), First: s.cf(a[1]),
 			Second: s.cf(a[2])})

@@ -122,3 +122,6 @@ func (w Noun) form(l Lang, n int64) string {
 	}
 	return w.Russian[2]
 }
+
+// MarshalText is In for English.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.In(English)), nil }

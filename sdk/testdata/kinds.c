@@ -43,6 +43,7 @@ int main(void) {
     ws_cf_destroyed_at(s, 100, cf);
     ws_cf_held_at(s, 110, cf);
     ws_cf_resumed_at(s, 120, cf);
+    ws_cf_placed_at(s, 120, cf, -5);
     ws_df_create_at(s, 130, d[0], 8, cf);
     ws_df_requested_at(s, 140, d[1], cf, 2, req);
     ws_df_request_received_at(rts, 150, d[0], 1, req);
@@ -54,6 +55,7 @@ int main(void) {
     ws_df_destroy_at(rts, 201, d[0], 8, WS_DELETED);
     ws_df_destroy_at(rts, 202, d[0], 8, WS_END);
     ws_df_duplicate_at(rts, 210, d[0], cf, parent);
+    ws_df_placed_at(rts, 210, d[0], 7);
     ws_block_started_at(s, 220, fun, 1);
     ws_block_exited_at(s, 230, fun, 2);
     ws_block_waiting_at(s, 240, fun, 3);

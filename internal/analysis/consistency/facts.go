@@ -165,7 +165,7 @@ func (f *facts) take(s *stream, t int64, k trace.Kind, a []uint64) {
 		}
 	case trace.KindCFFinished:
 		f.used(p, p, k, trace.CF(a[0])).ends++
-	case trace.KindCFWaiting, trace.KindCFHeld, trace.KindCFResumed:
+	case trace.KindCFWaiting, trace.KindCFHeld, trace.KindCFResumed, trace.KindCFPlaced:
 		f.used(p, p, k, trace.CF(a[0]))
 	case trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived:
 		f.used(p, p, k, trace.CF(a[0]))

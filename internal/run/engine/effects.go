@@ -209,6 +209,7 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env) {
 			"Posting an unset value, id: "+w.idText(id))
 		return
 	}
+	w.recordHome(x.Ref, id, base, v, first)
 	for r := first; r < len(w.n.eng.nodes); r += step {
 		val.Retain()
 		if r == w.n.id {

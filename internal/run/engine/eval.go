@@ -406,6 +406,38 @@ func (a *actor) modNode(e *luna.Expr, v *env) int {
 	return int(r)
 }
 
+// recordPlace records where the locator of a CF wants it, unless that is here. With one node nobody else has
+// asked its expression, so what is wrong with it does not count.
+func (w *worker) recordPlace(c *cf) {
+	h := &c.st.Home
+	if h.Expr == nil || h.Replicating || c.st.Kind == luna.SubBody || !w.n.eng.ses.CFPlaced.On() {
+		return
+	}
+	place := w.evalInt(h.Expr, &env{f: c.ctx(), c: c})
+	if w.err != nil {
+		w.err = nil
+	} else if int(place) != w.n.id {
+		w.n.eng.ses.CFPlaced.EmitAt(w.ps, w.now, c.id, int64(place))
+	}
+}
+
+// recordHome is recordPlace for a DF that is posted to a node.
+func (w *worker) recordHome(r *luna.DFRef, id *ident, base int32, v *env, node int) {
+	if r.Loc.Kind != luna.LocCyclic || !w.n.eng.ses.DFPlaced.On() {
+		return
+	}
+	place := w.evalInt(r.Loc.Expr, &env{f: v.f, c: v.c, outs: v.outs, idx: id, base: base})
+	if w.err != nil {
+		w.err = nil
+	} else if int(place) != node {
+		num := w.number
+		if node == w.n.id {
+			num = w.homeNumber
+		}
+		w.n.eng.ses.DFPlaced.EmitAt(w.ps, w.now, num(id), int64(place))
+	}
+}
+
 func unsetText(e *luna.Expr) string {
 	if e.Op == luna.OpUnset && e.S != "" {
 		return e.S

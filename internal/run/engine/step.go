@@ -189,6 +189,7 @@ func (w *worker) step(c *cf) {
 			if !w.fetch(c, c.st.Waves, true) || w.err != nil {
 				return
 			}
+			w.recordPlace(c)
 			c.stage = stageRun
 
 		case stageRun:

@@ -28,6 +28,7 @@ var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindCFHeld:      {"a debugger stops {cf}", "отладчик остановил {cf}"},
 	trace.KindCFResumed: {"{cf} goes on after the debugger's stop",
 		"{cf} продолжен после остановки отладчиком"},
+	trace.KindCFPlaced: {"the locator of {cf} names node {place}", "локатор {cf} называет узел {place}"},
 
 	trace.KindDFCreate: {"created DF {df} ({size})[ by {cf}]",
 		"создан ФД {df} ({size})[, произвёл {cf}]"},
@@ -46,6 +47,7 @@ var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindDFDestroy: {"destroyed DF {df} ({size}): {reason}", "уничтожен ФД {df} ({size}): {reason}"},
 	trace.KindDFDuplicate: {"DF {df} was assigned twice[, first by {first}][, then by {second}]",
 		"ФД {df} присвоен дважды[, сначала {first}][, затем {second}]"},
+	trace.KindDFPlaced: {"the locator of {df} names node {place}", "локатор {df} называет узел {place}"},
 
 	trace.KindBlockStarted: {"block {block} of {function} starts", "начат блок {block} в {function}"},
 	trace.KindBlockExited:  {"{function} ends in block {block}", "{function} завершается в блоке {block}"},

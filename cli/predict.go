@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/internal/analysis/simulate"
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/show/report"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+type predictOptions struct {
+	nodes, workers []int
+	latency        time.Duration
+	bandwidth      string
+	speed, cost    []string
+	noLatency      bool
+	noOverhead     bool
+	out            string
+	json           bool
+	lang           string
+	memory         memoryBudget
+
+	machine simulate.Machine // without nodes and workers
+	costs   map[string]float64
+}
+
+// most machines of one prediction
+const maxMachines = 1000
+
+func predictCommand(io console.IO) *cobra.Command {
+	var o predictOptions
+	var changed func(string) bool
+	cmd := &cobra.Command{
+		Use:   "predict [flags] TRACE",
+		Short: "Tell how long a recorded run would take on another machine",
+		Long: `Run a recorded program again in virtual time: on other nodes and workers, over other links, or with
+code fragments that are faster. Every worker has a core of its own. What the run-time system takes
+for its own work is measured in the trace.
+
+Lists of --nodes and --workers give a table of all combinations. -o writes the predicted run of a
+single machine as a trace, which report, view and diff read like any other.
+` + exitCodesHelp,
+		Example: `  whyslow predict --nodes 1,2,4,8 heat.000.trace
+  whyslow predict --link-latency 50us --no-overhead heat.000.trace
+  whyslow predict --speed solve=2 -o faster.trace heat.000.trace`,
+		Args: oneArg("trace"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changed = cmd.Flags().Changed
+			if err := cmp.Or(o.check(changed), o.memory.check("predict", 1),
+				checkReading("predict", "all", o.lang)); err != nil {
+				return err
+			}
+			return runPredict(cmd.Context(), io, &o, args[0])
+		},
+		ValidArgsFunction: completeTrace,
+	}
+	f := cmd.Flags()
+	f.IntSliceVarP(&o.nodes, "nodes", "n", nil, "`numbers` of nodes, such as 1,2,4 (default: as recorded)")
+	f.IntSliceVarP(&o.workers, "workers", "w", nil, "`numbers` of workers of each node (default: as recorded)")
+	f.DurationVar(&o.latency, "link-latency", 0, "time that a link adds to a message, such as 50us"+
+		" (default: as recorded)")
+	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for no"+
+		" limit (default: as recorded)")
+	f.StringArrayVar(&o.speed, "speed", nil, "`CODE=FACTOR`: that code fragment is so many times as fast")
+	f.StringArrayVar(&o.cost, "cost", nil, "`WHAT=TIME`: that work of the run-time system takes so long: "+
+		strings.Join(simulate.CostNames(), ", "))
+	f.BoolVar(&o.noLatency, "no-latency", false, "messages take no time")
+	f.BoolVar(&o.noOverhead, "no-overhead", false, "the run-time system takes no time, except for messages")
+	f.StringVarP(&o.out, "output", "o", "", "write the predicted run to this `folder`")
+	f.BoolVar(&o.json, "json", false, "print as JSON")
+	f.StringVar(&o.lang, "lang", "en", "`language` of text: en or ru")
+	o.memory.addTo(f)
+	return cmd
+}
+
+// check reads the flags.
+func (o *predictOptions) check(changed func(string) bool) error {
+	for _, list := range []struct {
+		name  string
+		value []int
+		most  int
+	}{{"nodes", o.nodes, trace.MaxNode + 1}, {"workers", o.workers, 1 << 12}} {
+		for _, n := range list.value {
+			if n < 1 || n > list.most {
+				return console.Misuse("predict: --%s=%d: give numbers from 1 to %d", list.name, n, list.most)
+			}
+		}
+	}
+	if max(1, len(o.nodes))*max(1, len(o.workers)) > maxMachines {
+		return console.Misuse("predict: %d machines, %d are the most",
+			max(1, len(o.nodes))*max(1, len(o.workers)), maxMachines)
+	}
+	m := &o.machine
+	m.Latency, m.Bandwidth, m.Speed, o.costs = -1, -1, map[string]float64{}, map[string]float64{}
+	if changed("link-latency") {
+		if o.latency < 0 {
+			return console.Misuse("predict: --link-latency=%v: cannot be negative", o.latency)
+		}
+		m.Latency = float64(o.latency)
+	}
+	switch o.bandwidth {
+	case "":
+	case "none":
+		m.Bandwidth = 0
+	default:
+		b, err := words.ParseBytes(o.bandwidth)
+		if err != nil || b <= 0 {
+			return console.Misuse("predict: --link-bandwidth=%s: give bytes per second, such as 1G, or none",
+				o.bandwidth)
+		}
+		m.Bandwidth = b
+	}
+	for _, s := range o.speed {
+		code, factor, _ := strings.Cut(s, "=")
+		v, err := strconv.ParseFloat(factor, 64)
+		if code == "" || err != nil || !(v > 0 && v < 1e9) {
+			return console.Misuse("predict: --speed=%s: give CODE=FACTOR, such as solve=1.5", s)
+		}
+		m.Speed[code] = v
+	}
+	for _, s := range o.cost {
+		what, text, _ := strings.Cut(s, "=")
+		d, err := time.ParseDuration(text)
+		if !slices.Contains(simulate.CostNames(), what) || err != nil || d < 0 {
+			return console.Misuse("predict: --cost=%s: give WHAT=TIME, such as dispatch=500ns; what can be given: %s",
+				s, strings.Join(simulate.CostNames(), ", "))
+		}
+		o.costs[what] = float64(d)
+	}
+	if o.out != "" && max(len(o.nodes), len(o.workers)) > 1 {
+		return console.Misuse("predict: -o writes one run: give one number of nodes and one of workers")
+	}
+	return nil
+}
+
+func runPredict(ctx context.Context, io console.IO, o *predictOptions, path string) error {
+	line := console.StartProgress(io)
+	p, problems, err := predict(ctx, line, o, path)
+	line.End()
+	if err != nil {
+		return err
+	}
+	var shown error
+	if o.json {
+		shown = writeJSON(io.Out, p)
+	} else {
+		shown = report.Predicted(io.Out, p, o.lang, report.Options{Color: io.OutColor(),
+			Width: width(os.Stdout, io.OutTerm)})
+	}
+	if shown != nil {
+		return badInput(shown)
+	}
+	err = tellMissing(io, problems)
+	if o.out != "" {
+		io.Say("%s", o.out)
+	}
+	return err
+}
+
+// predict simulates the run of a trace on all machines asked for; problems says what is missing in the trace.
+func predict(ctx context.Context, line *console.Progress, o *predictOptions,
+	path string) (p *report.Prediction,
+	problems []string, err error) {
+	var read readShare
+	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part, nil)
+	defer watched()
+	m, problems, err := readWhole(ctx, path, line, &o.memory, &read)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := simulate.New(ctx, m)
+	if err != nil {
+		return nil, nil, ofTrace(ctx, path, err)
+	}
+	for code := range o.machine.Speed {
+		if !s.Has(code) {
+			return nil, nil, console.Misuse("predict: --speed=%s: the program has no such"+
+				" code fragment; it has %s", code, strings.Join(s.Codes(), ", "))
+		}
+	}
+	was := s.Recorded()
+	p = &report.Prediction{Program: cmp.Or(m.Info.Program, filepath.Base(path)), Costs: was.Costs}
+	p.Recorded.Nodes, p.Recorded.Workers, p.Recorded.WallNS = was.Nodes, was.Workers, s.WallNS()
+	machine := o.machine
+	machine.Costs = was.Costs.With(o.costs, o.noOverhead, o.noLatency)
+	if o.noLatency {
+		machine.Latency, machine.Bandwidth = 0, 0
+	}
+	for _, n := range orAsRecorded(o.nodes, was.Nodes) {
+		for _, w := range orAsRecorded(o.workers, was.Workers) {
+			line.Set("%d of %d machines", len(p.Machines), max(1, len(o.nodes))*max(1, len(o.workers)))
+			machine.Nodes, machine.Workers = n, w
+			var r *simulate.Result
+			if o.out == "" {
+				r, err = s.Run(ctx, machine)
+			} else {
+				r, err = writePredicted(ctx, s, s.Complete(machine), m.Info, o.out)
+			}
+			if err != nil {
+				return nil, nil, ofTrace(ctx, cmp.Or(o.out, path), err)
+			}
+			p.Machines = append(p.Machines, r)
+		}
+	}
+	return p, problems, nil
+}
+
+// orAsRecorded gives a list in ascending order, or what was recorded.
+func orAsRecorded(list []int, recorded int) []int {
+	if len(list) == 0 {
+		return []int{recorded}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// writePredicted is Simulator.Run that writes the trace of the run.
+func writePredicted(ctx context.Context, s *simulate.Simulator, machine simulate.Machine, was *trace.RunInfo,
+	dir string) (*simulate.Result, error) {
+	if _, err := os.Stat(dir); err == nil {
+		return nil, os.ErrExist
+	}
+	info := &trace.RunInfo{ID: trace.NewRunID(), Program: was.Program, Args: was.Args, CommandLine: os.Args,
+		Started: was.Started, Hosts: []string{"predicted"}, Versions: map[string]string{},
+		Processes: []trace.ProcessInfo{{Host: "predicted", Cores: machine.Nodes * machine.Workers}},
+		Settings:  map[string]string{"predicted": "from run " + cmp.Or(was.ID, "?")}, Off: simulate.Off()}
+	info.Versions["whyslow"] = readVersion().Version
+	if machine.Latency > 0 {
+		info.Settings["link_latency"] = time.Duration(machine.Latency).String()
+	}
+	if machine.Bandwidth > 0 {
+		info.Settings["link_bandwidth"] = strconv.FormatFloat(machine.Bandwidth, 'f', 0, 64)
+	}
+	for n := range machine.Nodes {
+		info.Nodes = append(info.Nodes, trace.NodeInfo{Node: n, Host: "predicted", Workers: machine.Workers})
+	}
+	if err := trace.WriteRunInfo(dir, info); err != nil {
+		return nil, err
+	}
+	r, err := s.Record(ctx, machine, dir, info.ID)
+	if err != nil {
+		return nil, err
+	}
+	info.Ended = trace.EndedDone
+	if r.Left > 0 {
+		info.Ended, info.Exit = trace.EndedStuck, console.Stuck
+	}
+	return r, trace.WriteRunInfo(dir, info)
+}

@@ -1,0 +1,195 @@
+package simulate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// graph is what a recorded run had to do, without its times: executions in the order of CFs, values of DFs,
+// and who needs what. Value i+1 is creation i of the model; 0 is a DF that was there from the start, or whose
+// creation was not recorded.
+type graph struct {
+	m *model.Model
+
+	first  []uint32 // by CF, and one more: its executions are first[cf] <= x < first[cf+1]
+	cf     []uint32 // by execution
+	own    []int64  // ns on its worker on the recorded machine: user code, or making the CFs of a structured one
+	node   []uint16 // where it ran
+	late   []bool   // by site: its CFs go to their node when they reach the head of a queue, not when created
+	inAt   []uint32 // by execution, and one more
+	in     []uint32 // values
+	outAt  []uint32
+	out    []uint32 // values, in the order of creation
+	kidAt  []uint32
+	kid    []uint32 // CFs, in the order of creation
+	roots  []uint32 // CFs that nobody created
+	home   []uint16 // by value: where it was kept, to be asked for
+	size   []int64  // by value
+	pushed []bool   // by input: its value was sent to the CF without being asked for
+	steals int64
+	maker  []uint32 // by CF: 1 + the execution that created it
+	places places
+}
+
+// newGraph finds what the run of a model had to do.
+func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
+	g := &graph{m: m, first: make([]uint32, len(m.Created)+1), late: make([]bool, len(m.Sites))}
+	busy := m.BusyUntil()
+	var order []uint32 // executions of the model in the order of g
+	for i := range m.Created {
+		g.first[i] = uint32(len(order))
+		for e := range m.ExecutionsOf(model.CF(i)) {
+			order = append(order, uint32(e))
+		}
+	}
+	g.first[len(m.Created)] = uint32(len(order))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.values()
+	number := make([]uint32, m.Executions())
+	g.inAt = append(g.inAt, 0)
+	for x, e := range order {
+		cf := m.ExecCF[e]
+		number[e] = uint32(x)
+		_, node := m.WorkerOf(int(e))
+		node = max(node, 0)
+		own := busy[e] - m.ExecStart[e]
+		if m.Atomic(cf) && m.ExecCPU[e] >= 0 {
+			own = min(own, m.ExecCPU[e])
+		}
+		g.cf, g.own, g.node = append(g.cf, uint32(cf)), append(g.own, max(own, 0)), append(g.node, uint16(node))
+		for _, df := range m.Inputs(int(e)) {
+			value, pushed := uint32(0), false
+			if i, ok := m.Creation(df, m.ExecStart[e]); ok {
+				value, pushed = uint32(i+1), g.isPush(df, cf, node)
+			}
+			g.in, g.pushed = append(g.in, value), append(g.pushed, pushed)
+		}
+		g.inAt = append(g.inAt, uint32(len(g.in)))
+	}
+	g.outputs()
+	g.children()
+	g.places = newPlaces(g)
+	for _, move := range m.Moves {
+		if move.Stolen {
+			g.steals++
+		}
+	}
+	return g, ctx.Err()
+}
+
+// values finds where each value was kept: at the node that made it, or that it was sent to without a request.
+func (g *graph) values() {
+	m := g.m
+	g.home, g.size = make([]uint16, len(m.MadeTime)+1), make([]int64, len(m.MadeTime)+1)
+	for i := range m.MadeTime {
+		g.home[i+1], g.size[i+1] = m.MadeNode[i], m.MadeSize[i]
+	}
+	for i := range m.DFMessages {
+		msg := &m.DFMessages[i]
+		if !msg.Recorded() || msg.Request != 0 || msg.CF != 0 || msg.Sent == model.None {
+			continue
+		}
+		if c, ok := m.Creation(msg.DF, msg.Sent); ok {
+			g.home[c+1] = uint16(msg.To)
+		}
+	}
+}
+
+// isPush tells whether a CF got a DF that was sent to it.
+func (g *graph) isPush(df model.DF, _ model.CF, node int32) bool {
+	for _, i := range g.m.Receipts(df, int(node)) {
+		if msg := &g.m.DFMessages[i]; msg.Request == 0 && msg.CF != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs gives each creation to the execution of its maker that was the last to start before it.
+func (g *graph) outputs() {
+	m := g.m
+	maker := make([]uint32, len(m.MadeTime)) // 1 + execution
+	for i, cf := range m.MadeBy {
+		first, end := g.first[cf], g.first[cf+1]
+		if cf == 0 || first == end {
+			continue
+		}
+		x := end - 1
+		for e := range m.ExecutionsOf(cf) {
+			if m.ExecStart[e] > m.MadeTime[i] {
+				break
+			}
+			x = first
+			first++
+		}
+		maker[i] = x + 1
+	}
+	g.outAt, g.out = group(len(g.cf), maker, func(i int) uint32 { return uint32(i + 1) },
+		func(a, b uint32) int { return int(m.MadeTime[a-1] - m.MadeTime[b-1]) })
+}
+
+// children gives each CF to the execution that created it.
+func (g *graph) children() {
+	m := g.m
+	g.maker = make([]uint32, len(m.Created))
+	for cf := range m.CFs() {
+		parent := m.Parent[cf]
+		first, end := g.first[parent], g.first[parent+1]
+		if parent == 0 || first == end {
+			g.roots = append(g.roots, uint32(cf))
+			continue
+		}
+		g.maker[cf] = min(first+max(m.ParentExec[cf], 1)-1, end-1) + 1
+	}
+	g.kidAt, g.kid = group(len(g.cf), g.maker, func(i int) uint32 { return uint32(i) },
+		func(a, b uint32) int { return int(m.CFID(model.CF(a)).Counter()) - int(m.CFID(model.CF(b)).Counter()) })
+	for x := range g.cf {
+		kids := g.kid[g.kidAt[x]:g.kidAt[x+1]]
+		for i, k := range kids {
+			moves := m.MovesOf(model.CF(k))
+			if len(moves) == 0 || moves[0].Sent == model.None {
+				continue
+			}
+			// A CF whose locator needs no DF leaves before its next sibling is created.
+			sent, born := moves[0].Sent, m.Created[k]
+			if sent-born > 20_000 && (i+1 == len(kids) || sent > m.Created[kids[i+1]]) {
+				g.late[m.SiteOf[k]] = true
+			}
+		}
+	}
+}
+
+// group lists, for keys below n, the items with 1 + that key, ordered by less.
+func group(n int, key []uint32, item func(i int) uint32, order func(a, b uint32) int) (at, items []uint32) {
+	at = make([]uint32, n+1)
+	total := 0
+	for _, k := range key {
+		if k != 0 {
+			at[k]++
+			total++
+		}
+	}
+	for k := 1; k <= n; k++ {
+		at[k] += at[k-1]
+	}
+	next := slices.Clone(at)
+	items = make([]uint32, total)
+	for i, k := range key {
+		if k != 0 {
+			items[next[k-1]] = item(i)
+			next[k-1]++
+		}
+	}
+	for k := range n {
+		if l := items[at[k]:at[k+1]]; len(l) > 1 && !slices.IsSortedFunc(l, order) {
+			slices.SortStableFunc(l, order)
+		}
+	}
+	return at, items
+}
+
+func (g *graph) atomic(cf uint32) bool { return g.m.Atomic(model.CF(cf)) }

@@ -1,0 +1,452 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/whyslow/whyslow/internal/model"
+)
+
+// requestBytes is about how long a request is.
+const requestBytes = 32
+
+// what happens next in virtual time
+type happening uint8
+
+const (
+	workerFree  happening = iota // it looks at its node's queue
+	goesOn                       // a CF that a worker has executed, with its next execution
+	executed                     // the CF on a worker
+	cfCame                       // to the node of its next execution
+	requestCame                  // of an input, to the node that has its value
+	inputCame                    // a value for an input
+	valueCame                    // to the node that keeps it
+)
+
+type event struct {
+	t    int64
+	seq  uint64 // of events at one time, the one that was caused first comes first
+	a    uint32 // CF, input or value
+	w    uint32 // worker
+	what happening
+}
+
+func (e *event) before(o *event) bool { return e.t < o.t || e.t == o.t && e.seq < o.seq }
+
+// run is one simulation. Workers are numbered through all nodes.
+type run struct {
+	g   *graph
+	m   *Machine
+	now int64
+
+	heap []event
+	seq  uint64
+
+	queues []queue  // by node
+	link   []int64  // from*nodes + to: when it is free
+	at     []uint32 // by CF: its next execution
+	asked  []bool   // by CF: what that one needs has been asked for
+	awaits []uint32 // by CF: 1 + the input it was set aside for
+	have   []bool   // by input
+	of     []uint32 // by input: its execution
+	next   []uint32 // by input: 1 + the next one that waits for the same value
+	first  []uint32 // by value: 1 + the first input that waits for it
+	posted []bool   // by value
+	factor []float64
+	node   []uint16 // by execution: where it takes place
+	keeper []uint16 // by value: the node that keeps it
+
+	rec *recorder // nil: no trace is written
+	res Result
+}
+
+// queue holds the CFs of a node that can go on, and its workers that have nothing to do.
+type queue struct {
+	items  []uint32
+	head   int
+	parked []uint32
+}
+
+// Run simulates the program on a machine. It fails when ctx ends or the machine cannot be simulated.
+func (s *Simulator) Run(ctx context.Context, m Machine) (*Result, error) {
+	return s.Record(ctx, m, "", "")
+}
+
+// Record is Run; where dir is given, it also writes the trace of the run, whose id is id, without a run.json.
+func (s *Simulator) Record(ctx context.Context, m Machine, dir, id string) (*Result, error) {
+	m = s.Complete(m)
+	var start func(*run) error
+	if dir != "" {
+		start = func(r *run) (err error) {
+			r.rec, err = newRecorder(r, dir, id)
+			return err
+		}
+	}
+	r, err := s.simulate(ctx, m, start)
+	if err != nil {
+		return nil, err
+	}
+	r.res.Nodes, r.res.Workers, r.res.Doubts = m.Nodes, m.Workers, s.doubts(r)
+	r.res.LeastNS, err = s.least(ctx, m)
+	return &r.res, err
+}
+
+// simulate runs the program; start, if given, comes first.
+func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) error) (*run, error) {
+	g := s.g
+	r := &run{g: g, m: &m, queues: make([]queue, m.Nodes), at: append([]uint32{}, g.first[:len(g.first)-1]...),
+		asked: make([]bool, len(g.first)-1), awaits: make([]uint32, len(g.first)-1), have: make([]bool, len(g.in)),
+		of: make([]uint32, len(g.in)), next: make([]uint32, len(g.in)), first: make([]uint32, len(g.home)),
+		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed)}
+	r.node, r.keeper = g.on(m.Nodes, s.recorded.Nodes)
+	r.posted[0] = true
+	if m.Bandwidth > 0 {
+		r.link = make([]int64, m.Nodes*m.Nodes)
+	}
+	for x := range g.cf {
+		for k := g.inAt[x]; k < g.inAt[x+1]; k++ {
+			r.of[k] = uint32(x)
+		}
+	}
+	for n := range r.queues {
+		for w := m.Workers - 1; w >= 0; w-- {
+			r.queues[n].parked = append(r.queues[n].parked, uint32(n*m.Workers+w))
+		}
+	}
+	if start != nil {
+		if err := start(r); err != nil {
+			return nil, err
+		}
+	}
+	for _, cf := range g.roots {
+		if g.first[cf] < g.first[cf+1] {
+			node := r.place(g.first[cf])
+			r.rec.worker(uint32(node * m.Workers))
+			r.rec.created(0, cf)
+			r.enqueue(node, cf)
+		}
+	}
+	for n := 0; len(r.heap) > 0; n++ {
+		if n&0xffff == 0 && ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), r.rec.close())
+		}
+		e := r.pop()
+		r.now = e.t
+		switch e.what {
+		case workerFree:
+			r.rec.worker(e.w)
+			r.free(e.w)
+		case goesOn:
+			r.rec.worker(e.w)
+			r.look(e.a, e.w)
+		case executed:
+			r.rec.worker(e.w)
+			r.finish(e.a, e.w)
+		case cfCame:
+			node := r.place(r.at[e.a])
+			r.rec.receives(node)
+			r.rec.cfCame(int(e.w), r.now, e.a)
+			r.enqueue(node, e.a)
+		case requestCame:
+			r.rec.receives(r.home(g.in[e.a]))
+			r.rec.requestCame(int(e.w), r.now, e.a)
+			r.request(e.a)
+		case inputCame:
+			r.rec.receives(r.place(r.of[e.a]))
+			r.rec.inputCame(int(e.w), r.now, e.a)
+			r.answer(e.a)
+		case valueCame:
+			r.rec.receives(r.home(e.a))
+			r.rec.valueCame(int(e.w), r.now, e.a)
+			r.post(e.a)
+		}
+	}
+	r.res.Left = len(g.cf) - r.res.Executed
+	return r, r.rec.finish(r.res.WallNS, r.res.UsefulNS)
+}
+
+// Complete fills in what is to be as recorded.
+func (s *Simulator) Complete(m Machine) Machine {
+	was := &s.recorded
+	if m.Nodes == 0 {
+		m.Nodes = was.Nodes
+	}
+	if m.Workers == 0 {
+		m.Workers = was.Workers
+	}
+	if m.Latency < 0 {
+		m.Latency = was.Latency
+	}
+	if m.Bandwidth < 0 {
+		m.Bandwidth = was.Bandwidth
+	}
+	if m.Costs.Samples == nil {
+		m.Costs = was.Costs
+	}
+	return m
+}
+
+// factors are what the times of the executions of each code fragment are multiplied with.
+func (s *Simulator) factors(speed map[string]float64) []float64 {
+	list := make([]float64, len(s.g.m.Codes))
+	for i := range list {
+		list[i] = 1
+		if v := speed[s.g.m.Codes[i].Name]; v > 0 {
+			list[i] = 1 / v
+		}
+	}
+	return list
+}
+
+// place is the node where an execution takes place.
+func (r *run) place(x uint32) int { return int(r.node[x]) }
+
+// home is the node that keeps a value.
+func (r *run) home(v uint32) int { return int(r.keeper[v]) }
+
+func (r *run) nodeOf(worker uint32) int { return int(worker) / r.m.Workers }
+
+// after lets something happen, some time from now.
+func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int64(ns), what, a, w) }
+
+// send lets something arrive at another node. wait is what passes before it is sent.
+func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) {
+	r.res.Messages++
+	t := r.now + int64(wait)
+	if r.link != nil {
+		free := &r.link[from*r.m.Nodes+to]
+		t = max(t, *free) + int64(float64(bytes)/r.m.Bandwidth*1e9)
+		*free = t
+	}
+	r.push(t+int64(r.m.Latency+r.m.Costs.TransportNS), what, a, uint32(from))
+}
+
+// enqueue appends a CF to the queue of a node, for a parked worker if there is one.
+func (r *run) enqueue(node int, cf uint32) {
+	q := &r.queues[node]
+	q.items = append(q.items, cf)
+	if n := len(q.parked); n > 0 {
+		w := q.parked[n-1]
+		q.parked = q.parked[:n-1]
+		r.after(max(0, r.m.Costs.WakeNS-r.m.Costs.DispatchNS), workerFree, 0, w)
+	}
+}
+
+// free lets a worker take the next CF.
+func (r *run) free(w uint32) {
+	node := r.nodeOf(w)
+	q := &r.queues[node]
+	if q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+		q.parked = append(q.parked, w)
+		r.rec.idle(w, r.now)
+		return
+	}
+	r.rec.busy(w, r.now)
+	cf := q.items[q.head]
+	q.head++
+	if q.head > 1024 && q.head > len(q.items)/2 {
+		q.items = append(q.items[:0], q.items[q.head:]...)
+		q.head = 0
+	}
+	r.look(cf, w)
+}
+
+// look lets a worker ask for what a CF needs and run it, or set it aside.
+func (r *run) look(cf, w uint32) {
+	g, c := r.g, &r.m.Costs
+	x, node := r.at[cf], r.nodeOf(w)
+	if to := r.place(x); to != node {
+		r.rec.moves(to, r.now, cf)
+		r.send(node, to, requestBytes, 0, cfCame, cf)
+		r.after(c.SendNS, workerFree, 0, w)
+		return
+	}
+	took := 0.0
+	if !r.asked[cf] {
+		r.asked[cf] = true
+		for k := g.inAt[x]; k < g.inAt[x+1]; k++ {
+			v := g.in[k]
+			switch home := r.home(v); {
+			case v == 0 || home == node && !g.pushed[k]:
+				if r.have[k] = r.posted[v]; !r.have[k] {
+					r.wait(k)
+				}
+				r.rec.requested(node, r.now, k)
+			case g.pushed[k]:
+				if !r.posted[v] {
+					r.wait(k)
+				} else {
+					r.supply(home, k, 0)
+				}
+			default:
+				r.rec.requested(home, r.now+int64(took), k)
+				r.send(node, home, requestBytes, took, requestCame, k)
+				took += c.SendNS
+			}
+		}
+	}
+	for k := g.inAt[x]; k < g.inAt[x+1]; k++ {
+		if !r.have[k] {
+			r.awaits[cf] = k + 1
+			r.rec.waits(r.now+int64(took), cf)
+			r.after(took+c.WaitNS, workerFree, 0, w)
+			return
+		}
+	}
+	r.rec.ready(r.now+int64(took), cf)
+	if g.atomic(cf) {
+		own := float64(g.own[x]) * r.factor[g.m.CodeOf(model.CF(cf))]
+		r.res.UsefulNS += int64(own)
+		start, end := r.now+int64(took+c.DispatchNS), r.now+int64(took+c.DispatchNS+own)
+		r.rec.executed(start, end, end-start, x)
+		r.push(end, executed, cf, w)
+	} else {
+		start := r.now + int64(took+c.StructuredNS)
+		end := start + int64(c.CreateNS*float64(1+g.kidAt[x+1]-g.kidAt[x]))
+		r.rec.executed(start, end, -1, x)
+		r.push(end, executed, cf, w)
+	}
+}
+
+// finish is what comes of an execution: values and CFs.
+func (r *run) finish(cf, w uint32) {
+	g, c := r.g, &r.m.Costs
+	x, node := r.at[cf], r.nodeOf(w)
+	r.res.Executed++
+	took := 0.0
+	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
+		home := r.home(v)
+		r.rec.made(r.now+int64(took), v, home)
+		if home == node {
+			r.post(v)
+		} else {
+			r.send(node, home, g.size[v], took, valueCame, v)
+			took += c.SendNS
+		}
+	}
+	for _, kid := range g.kid[g.kidAt[x]:g.kidAt[x+1]] {
+		if g.first[kid] == g.first[kid+1] {
+			continue
+		}
+		r.rec.created(r.now+int64(took), kid)
+		if to := r.place(g.first[kid]); to != node && !g.late[g.m.SiteOf[kid]] {
+			r.rec.moves(to, r.now+int64(took), kid)
+			r.send(node, to, requestBytes, took, cfCame, kid)
+			took += c.SendNS
+		} else {
+			r.enqueue(node, kid)
+		}
+	}
+	r.res.WallNS = max(r.res.WallNS, r.now+int64(took))
+	if r.at[cf]++; r.at[cf] < g.first[cf+1] {
+		r.asked[cf] = false
+		r.after(took, goesOn, cf, w)
+		return
+	}
+	r.after(took, workerFree, 0, w)
+}
+
+// wait notes that an input waits for its value.
+func (r *run) wait(k uint32) {
+	v := r.g.in[k]
+	r.next[k], r.first[v] = r.first[v], k+1
+}
+
+// request is one for the value of an input, at the node that keeps it.
+func (r *run) request(k uint32) {
+	v := r.g.in[k]
+	if !r.posted[v] {
+		r.wait(k)
+		return
+	}
+	r.supply(r.home(v), k, r.m.Costs.AnswerNS)
+}
+
+// supply sends a value from a node to an input.
+func (r *run) supply(from int, k uint32, wait float64) {
+	to := r.place(r.of[k])
+	r.rec.supplied(to, r.now+int64(wait), k)
+	r.send(from, to, r.g.size[r.g.in[k]], wait, inputCame, k)
+}
+
+// post stores a value at its node, and answers those who wait for it in the order in which they came.
+func (r *run) post(v uint32) {
+	if r.posted[v] {
+		return
+	}
+	r.posted[v] = true
+	var list uint32 // reversed
+	for k := r.first[v]; k != 0; {
+		k, r.next[k-1], list = r.next[k-1], list, k
+	}
+	home := r.home(v)
+	for ; list != 0; list = r.next[list-1] {
+		k := list - 1
+		if node := r.place(r.of[k]); node != home {
+			r.supply(home, k, 0)
+		} else {
+			r.answer(k)
+		}
+	}
+}
+
+// answer gives an input its value.
+func (r *run) answer(k uint32) {
+	r.have[k] = true
+	x := r.of[k]
+	cf := r.g.cf[x]
+	r.rec.answered(r.now, k)
+	if r.awaits[cf] == k+1 && r.at[cf] == x {
+		r.awaits[cf] = 0
+		r.enqueue(r.place(x), cf)
+	}
+}
+
+// push and pop are those of a heap in which each has four below it.
+func (r *run) push(t int64, what happening, a, w uint32) {
+	r.seq++
+	e := event{t, r.seq, a, w, what}
+	h := append(r.heap, e)
+	i := len(h) - 1
+	for i > 0 {
+		up := (i - 1) / 4
+		if !e.before(&h[up]) {
+			break
+		}
+		h[i] = h[up]
+		i = up
+	}
+	h[i] = e
+	r.heap = h
+}
+
+func (r *run) pop() event {
+	h := r.heap
+	top := h[0]
+	last := h[len(h)-1]
+	h = h[:len(h)-1]
+	r.heap = h
+	if len(h) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		down := 4*i + 1
+		if down >= len(h) {
+			break
+		}
+		for j := down + 1; j < min(down+4, len(h)); j++ {
+			if h[j].before(&h[down]) {
+				down = j
+			}
+		}
+		if !h[down].before(&last) {
+			break
+		}
+		h[i] = h[down]
+		i = down
+	}
+	h[i] = last
+	return top
+}

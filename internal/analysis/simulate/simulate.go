@@ -1,0 +1,166 @@
+// Package simulate runs a recorded program again in virtual time: on other nodes and workers, over other
+// links, with code fragments that are faster or slower.
+//
+// # What is simulated
+//
+// The graph (graph.go) says what was to be done: each execution with the time its user code took, the values
+// it needed and made, and the CFs it created, in their order. The run-time system is that of
+// internal/run/engine: a node has one queue, first in first out; a worker takes a CF from its head, asks for
+// what it needs, sets the CF aside if something is missing, and else runs it; what arrives for a CF that
+// waits queues it again; CFs go to the nodes of their locators when they are created, or when they reach the
+// head of the queue. Links carry one message at a time. What the run-time system itself takes is measured in
+// the recorded run (costs.go).
+//
+//	queue ──► looked at ──► runs ──► its values are posted, its CFs queued or sent
+//	  ▲           │ something is missing
+//	  └── came ◄──┘
+//
+// # What is not
+//
+// Every worker has a core. CFs that were stolen move to the thief as they did. A program that was recorded is
+// one course of events: one whose CFs depend on what came first might do something else elsewhere.
+package simulate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Machine is where the program is to run.
+type Machine struct {
+	Nodes   int     // 0: as recorded
+	Workers int     // of each node; 0: as recorded
+	Latency float64 // ns that a link adds to a message; less than 0: as recorded
+	// Bandwidth of a link in bytes per second; 0: no limit; less than 0: as recorded
+	Bandwidth float64
+	Speed     map[string]float64 // by code fragment: how many times as fast as recorded
+	Costs     Costs              // of the run-time system
+}
+
+// Simulator runs one recorded program as often as wanted. Any number of goroutines may use it.
+type Simulator struct {
+	g        *graph
+	recorded Machine
+	wall     int64
+}
+
+// New prepares the program of a model. It fails when ctx ends, or where the trace lacks what it takes.
+func New(ctx context.Context, m *model.Model) (*Simulator, error) {
+	if m.Regions != nil {
+		return nil, errors.New("it records operations of threads, not CFs, and only CFs can be simulated")
+	}
+	g, err := newGraph(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if len(g.cf) == 0 {
+		return nil, errors.New("no CF was executed")
+	}
+	s := &Simulator{g: g, wall: m.Wall()}
+	s.recorded.Nodes = len(m.Nodes)
+	if d, err := time.ParseDuration(m.Info.Settings["link_latency"]); err == nil {
+		s.recorded.Latency = float64(d)
+	}
+	known, err := words.ParseBytes(m.Info.Settings["link_bandwidth"])
+	if err != nil {
+		known = 0
+	}
+	s.recorded.Costs, s.recorded.Bandwidth = measure(g, s.recorded.Latency, known)
+	for i := range m.Nodes {
+		s.recorded.Workers = max(s.recorded.Workers, len(m.Nodes[i].Workers))
+	}
+	return s, nil
+}
+
+// Recorded is the machine of the recorded run, as measured there.
+func (s *Simulator) Recorded() Machine { return s.recorded }
+
+// WallNS is how long the recorded run took.
+func (s *Simulator) WallNS() int64 { return s.wall }
+
+// Result is a simulated run.
+type Result struct {
+	Nodes    int   `json:"nodes"`
+	Workers  int   `json:"workers"` // of each node
+	WallNS   int64 `json:"wall_ns"`
+	UsefulNS int64 `json:"useful_ns"` // time in user code, of all workers
+	// LeastNS is a bound of the wall time on so many workers: no distribution and no network makes it shorter.
+	LeastNS  int64        `json:"least_ns"`
+	Executed int          `json:"executed"` // executions, of structured CFs as well
+	Left     int          `json:"left"`     // executions that never got what they needed
+	Messages int64        `json:"messages"`
+	Doubts   []words.Text `json:"doubts"` // what the prediction rests on without being measured
+}
+
+// doubts are what a prediction for a machine rests on that the trace does not tell.
+func (s *Simulator) doubts(r *run) []words.Text {
+	list := []words.Text{}
+	g, c := s.g, &s.recorded.Costs
+	doubt := func(english, russian string, args ...any) {
+		list = append(list, words.Say(english, russian, args...))
+	}
+	count := func(n int, what string) words.Number { return words.Number{N: int64(n), What: words.Nouns[what]} }
+	if r.m.Nodes != s.recorded.Nodes {
+		if g.m.Count[trace.KindCFPlaced] == 0 && r.m.Nodes > s.recorded.Nodes {
+			doubt("No locator named a node beyond %d, so all CFs stay on the nodes they were on.",
+				"Ни один локатор не назвал узла дальше %d, поэтому все ФВ остаются на своих узлах.", s.recorded.Nodes-1)
+		}
+		used := make([]bool, r.m.Nodes)
+		empty := r.m.Nodes
+		for _, n := range r.node {
+			if !used[n] {
+				used[n] = true
+				empty--
+			}
+		}
+		if empty > 0 {
+			doubt("Locators place nothing on %s of %d.", "Локаторы ничего не помещают: %s из %d.",
+				count(empty, "node"), r.m.Nodes)
+		}
+	}
+	if r.res.Messages > 0 && c.Samples["transport"] == 0 {
+		doubt("No message was recorded: each is assumed to take %s beside the latency of its link.",
+			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи.", words.Time(c.TransportNS))
+	}
+	if g.steals > 0 {
+		doubt("CFs that were stolen go where they went.", "Украденные ФВ уходят туда же, куда и раньше.")
+	}
+	if r.res.Left > 0 {
+		doubt("The recorded program executed %s more, which never get what they need here.",
+			"Записанная программа исполнила ещё %s; здесь они не получают того, что им нужно.",
+			count(r.res.Left, "CF"))
+	}
+	return list
+}
+
+// least gives the bound of Result.LeastNS for a machine.
+func (s *Simulator) least(ctx context.Context, m Machine) (int64, error) {
+	free := Machine{Nodes: 1, Workers: min(len(s.g.cf), 1<<15), Speed: m.Speed,
+		Costs: Costs{Samples: map[string]int{}}}
+	r, err := s.simulate(ctx, free, nil)
+	if err != nil {
+		return 0, err
+	}
+	return max(r.res.WallNS, r.res.UsefulNS/int64(m.Nodes*m.Workers)), nil
+}
+
+// Codes are the names of the program's atomic code fragments that ran, in order.
+func (s *Simulator) Codes() []string {
+	var list []string
+	for _, cf := range s.g.cf {
+		if s.g.atomic(cf) {
+			list = append(list, s.g.m.Codes[s.g.m.CodeOf(model.CF(cf))].Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Has tells whether an atomic code fragment of that name ran.
+func (s *Simulator) Has(code string) bool { return slices.Contains(s.Codes(), code) }

@@ -1,0 +1,186 @@
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/analysis/consistency"
+	"github.com/whyslow/whyslow/internal/analysis/simulate"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/replicate"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// asRecorded is the machine of the trace.
+var asRecorded = simulate.Machine{Latency: -1, Bandwidth: -1}
+
+func simulator(t sloutest.TB, m *model.Model) *simulate.Simulator {
+	t.Helper()
+	s, err := simulate.New(context.Background(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t sloutest.TB, s *simulate.Simulator, m simulate.Machine) *simulate.Result {
+	t.Helper()
+	r, err := s.Run(context.Background(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func recording(t *testing.T, name string) *model.Model {
+	t.Helper()
+	text, err := replicate.Recording(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sloutest.Build(t, string(text))
+}
+
+// A run that was predicted is a trace: it is consistent, everything ran in it, and what is predicted from it
+// is the same again.
+func TestAgain(t *testing.T) {
+	for _, name := range []string{"heat", "cholesky", "balance"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := simulator(t, recording(t, name))
+			dir := filepath.Join(t.TempDir(), "predicted.trace")
+			m := s.Complete(asRecorded)
+			r, err := s.Record(context.Background(), m, dir, trace.NewRunID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Left != 0 {
+				t.Errorf("%d executions are left", r.Left)
+			}
+			info := &trace.RunInfo{Ended: trace.EndedDone, Settings: map[string]string{
+				"link_latency":   fmt.Sprintf("%.0fns", m.Latency),
+				"link_bandwidth": fmt.Sprintf("%.0f", m.Bandwidth)}, Off: simulate.Off()}
+			if m.Bandwidth == 0 {
+				delete(info.Settings, "link_bandwidth")
+			}
+			for n := range m.Nodes {
+				info.Nodes = append(info.Nodes, trace.NodeInfo{Node: n, Workers: m.Workers})
+			}
+			if err := trace.WriteRunInfo(dir, info); err != nil {
+				t.Fatal(err)
+			}
+			reader, err := trace.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			c, err := consistency.Check(context.Background(), reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Findings) > 0 {
+				t.Errorf("the trace contradicts itself: %+v", c.Findings)
+			}
+			again := sloutest.Load(t, dir)
+			if again.Wall() != r.WallNS {
+				t.Errorf("the trace lasts %d ns, %d were predicted", again.Wall(), r.WallNS)
+			}
+			r2 := run(t, simulator(t, again), asRecorded)
+			if d := math.Abs(float64(r2.WallNS-r.WallNS)) / float64(r.WallNS); d > 0.05 {
+				t.Errorf("%d ns the first time, %d ns the second: %.1f %% apart", r.WallNS, r2.WallNS, 100*d)
+			}
+			if r2.UsefulNS != r.UsefulNS || r2.Executed != r.Executed || r2.Messages != r.Messages {
+				t.Errorf("first %+v, then %+v", r, r2)
+			}
+		})
+	}
+}
+
+// bag is a trace of CFs that need nothing, created by one CF on one node with one worker.
+func bag(lengths []int) string {
+	var b strings.Builder
+	b.WriteString(`#code 1 main call
+#code 2 work atomic
+#site 1 code=1
+#site 2 code=2
+0 n0 s0 GlobalEvents.onProgramStarted process=0 cpu=0
+0 n0 s0 CFEvents.onCreated cf=0.1 site=1
+0 n0 s0 CFEvents.onReady cf=0.1
+100 n0 s0 CFEvents.onStarted cf=0.1
+200 n0 s0 CFEvents.onFinished cf=0.1
+`)
+	t := 300
+	for i := range lengths {
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onCreated cf=0.%d site=2 parent=0.1\n", t, i+2)
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onReady cf=0.%d\n", t, i+2)
+	}
+	for i, n := range lengths {
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onStarted cf=0.%d\n", t+50, i+2)
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onFinished cf=0.%d cpu=%d\n", t+50+n, i+2, n)
+		t += 50 + n
+	}
+	fmt.Fprintf(&b, "%d n0 s0 GlobalEvents.onProgramFinished cpu=%d\n", t, t)
+	return b.String()
+}
+
+// More workers are never slower where CFs do not depend on each other, and a CF that is twice as fast takes
+// half of the time; work and the longest CF bound every result.
+func TestBag(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.IntRange(1000, 100_000), 1, 60).Draw(t, "lengths")
+		s := simulator(t, sloutest.Build(t, bag(lengths)))
+		work, longest := 0, 0
+		for _, n := range lengths {
+			work, longest = work+n, max(longest, n)
+		}
+		last := int64(math.MaxInt64)
+		for workers := 1; workers <= len(lengths)+1; workers++ {
+			m := asRecorded
+			m.Workers = workers
+			r := run(t, s, m)
+			if r.WallNS > last {
+				t.Fatalf("%d workers take %d ns, one fewer %d", workers, r.WallNS, last)
+			}
+			last = r.WallNS
+			if r.UsefulNS != int64(work) || r.LeastNS != int64(max(longest, work/workers)) || r.WallNS < r.LeastNS {
+				t.Fatalf("%d workers: %+v; work %d, longest %d", workers, r, work, longest)
+			}
+		}
+		m := asRecorded
+		m.Costs = s.Recorded().Costs.With(nil, true, true)
+		whole := run(t, s, m).WallNS
+		m.Speed = map[string]float64{"work": 2}
+		if half := run(t, s, m).WallNS; half < whole/2-int64(len(lengths)) || half > whole/2+1 {
+			t.Fatalf("%d ns, at twice the speed %d", whole, half)
+		}
+	})
+}
+
+// Whatever was recorded, a simulation ends, and nothing beats the bounds.
+func TestAnyTrace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		recorded := sloutest.Random(t)
+		m := sloutest.Build(t, recorded.Text())
+		s, err := simulate.New(context.Background(), m)
+		if err != nil {
+			return // no CF ran
+		}
+		machine := asRecorded
+		machine.Nodes = rapid.IntRange(1, 5).Draw(t, "nodes")
+		machine.Workers = rapid.IntRange(1, 3).Draw(t, "workers")
+		r := run(t, s, machine)
+		if r.Executed+r.Left != m.Executions() {
+			t.Fatalf("%+v of %d executions", r, m.Executions())
+		}
+		if r.Left == 0 && r.WallNS < r.LeastNS {
+			t.Fatalf("faster than possible: %+v", r)
+		}
+	})
+}

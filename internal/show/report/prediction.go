@@ -1,0 +1,70 @@
+package report
+
+import (
+	"io"
+
+	"github.com/whyslow/whyslow/internal/analysis/simulate"
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// Prediction is what is foretold of a recorded program, on one or more machines.
+type Prediction struct {
+	Program  string `json:"program"`
+	Recorded struct {
+		Nodes   int   `json:"nodes"`
+		Workers int   `json:"workers"` // of each node
+		WallNS  int64 `json:"wall_ns"`
+	} `json:"recorded"`
+	Costs    simulate.Costs     `json:"costs"`
+	Machines []*simulate.Result `json:"machines"`
+}
+
+// Predicted writes a prediction for people. Of opt it takes Color and Width.
+func Predicted(w io.Writer, p *Prediction, lang string, opt Options) error {
+	t := newTerminal(w, words.LangOf(lang), opt)
+	a := &author{speaker: t.speaker}
+	rec := &p.Recorded
+	a.para("%s was recorded on %s with %s each: %s.", p.Program, counted(int64(rec.Nodes), "node"),
+		counted(int64(rec.Workers), "worker"), words.Time(rec.WallNS)).In = everywhere
+	g := a.table("", "#nodes", "#workers each", "#predicted", "#times as fast", "#busy", "#at least")
+	g.In, g.Plain = everywhere, true
+	for _, m := range p.Machines {
+		wall := max(m.WallNS, 1)
+		g.row(m.Nodes, m.Workers, words.Time(m.WallNS), float64(rec.WallNS)/float64(wall),
+			words.Share{Part: m.UsefulNS, Whole: wall * int64(m.Nodes*m.Workers)}, words.Time(m.LeastNS))
+	}
+	if best := p.pays(); best != nil {
+		a.para("More than %s with %s each gain less than 5 %%.",
+			counted(int64(best.Nodes), "node"), counted(int64(best.Workers), "worker")).In = everywhere
+	}
+	told := map[string]bool{}
+	for _, m := range p.Machines {
+		for _, d := range m.Doubts {
+			if text := d.In(t.lang); !told[text] {
+				told[text] = true
+				a.add(block{Warning: text, In: everywhere})
+			}
+		}
+	}
+	t.show([]section{{Blocks: a.out}})
+	return t.w.Flush()
+}
+
+// pays gives the machine beyond which larger ones are hardly faster; nil where the largest still is, where
+// there are too few to tell, or where both nodes and workers differ, so that there is no order.
+func (p *Prediction) pays() *simulate.Result {
+	list := p.Machines
+	if len(list) < 3 || list[0].Nodes != list[len(list)-1].Nodes && list[0].Workers != list[len(list)-1].Workers {
+		return nil
+	}
+	for i, m := range list[:len(list)-1] {
+		best := m.WallNS
+		for _, larger := range list[i+1:] {
+			best = min(best, larger.WallNS)
+		}
+		if float64(best) > 0.95*float64(m.WallNS) {
+			return m
+		}
+	}
+	return nil
+}
