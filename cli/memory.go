@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -59,17 +60,24 @@ func (b *memoryBudget) watch(ctx context.Context, io console.IO, path string, re
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	looks := 0
-	stop := b.Watch(func(use memory.Use) {
+	var mu sync.Mutex // whoever has it first says the line
+	looks, ended := 0, false
+	stop := b.Watch(int64(b.Budget), func(use memory.Use) {
 		err := b.Exceeded(path, float64(max(use.Live, use.All))/min(max(read(), 0.01), 1))
 		cancel(err)
-		if looks++; looks > looksAfter && (use.Live > int64(b.Budget)/4*5 || use.All > 2*int64(b.Budget)) {
+		mu.Lock()
+		defer mu.Unlock()
+		looks++
+		if !ended && looks > looksAfter && (use.Live > int64(b.Budget)/4*5 || use.All > 2*int64(b.Budget)) {
 			end(err)
 		}
 	})
 	return ctx, func() {
 		stop()
 		cancel(nil)
+		mu.Lock()
+		ended = true
+		mu.Unlock()
 	}
 }
 

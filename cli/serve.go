@@ -100,6 +100,9 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
 		return badInput(err)
 	}
+	if most := int64(o.page.memory.Budget) / 4; most > 0 {
+		o.limits.Memory = min(o.limits.Memory, most)
+	}
 	runs := live.NewSet()
 	runs.Limit(o.page.memory.Budget)
 	defer runs.Close()

@@ -39,6 +39,7 @@ const (
 	soakAttackers = 8
 	soakToken     = "soak"
 	soakPatience  = 10 * time.Minute // for whatever must come
+	soakMemory    = 256 << 20        // --memory
 )
 
 // soakSenders is how many honest senders there are all the time.
@@ -59,8 +60,8 @@ func soakTime(t *testing.T) time.Duration {
 // TestSoak: many honest senders, programs that run to their end, and one run that is attacked by name, while
 // attackers do whatever they can, the collector is started again twice, once after kill -9, its disk is full
 // for a while, and folders are removed. In the end every trace is there event for event, nobody was sent
-// away, and the collector has no more memory and descriptors than at the start. It ends on Ctrl+C while it is
-// attacked.
+// away, and the collector has kept to its --memory. In minutes its memory and descriptors stay level, and they
+// go back when all have left. It ends on Ctrl+C while it is attacked.
 func TestSoak(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
@@ -76,6 +77,7 @@ func TestSoak(t *testing.T) {
 	s.until("everybody is there", func() bool {
 		return victim.connected() && !slices.ContainsFunc(senders, func(h *honest) bool { return !h.connected() })
 	})
+	begin := s.size()
 	programs := s.runPrograms(max(part/8, 200*time.Millisecond))
 
 	stop := s.attack(victim.id)
@@ -93,10 +95,10 @@ func TestSoak(t *testing.T) {
 	s.phase("started again after kill -9, with a full disk", part, some)
 	warm := s.phase("warm", part, some)
 	end := s.phase("the same again", part, some)
-	if end.rss > warm.rss*3/2+64<<20 {
+	if effort.Long && end.rss > warm.rss+warm.rss*15/100+32<<20 {
 		t.Errorf("memory grows: %d MB, then %d MB", warm.rss>>20, end.rss>>20)
 	}
-	if end.files > warm.files*3/2+64 {
+	if effort.Long && end.files > warm.files+warm.files*15/100+32 {
 		t.Errorf("descriptors grow: %d, then %d", warm.files, end.files)
 	}
 	stop()
@@ -114,15 +116,21 @@ func TestSoak(t *testing.T) {
 		sameBlocks(t, kept[h.id], h.src)
 	}
 	s.until("few descriptors", func() bool { return s.size().files <= warm.files })
+	if effort.Long { // it takes minutes
+		s.until("what was looked at is forgotten", func() bool { return s.size().files <= begin.files })
+		s.until("memory goes back", func() bool { return s.size().rss <= begin.rss+64<<20 })
+	}
+	after := s.size()
 
 	stop = s.attack(victim.id)
 	s.phase("attacked while it ends", 0, 10)
 	s.stop(os.Interrupt)
 	stop()
 	t.Logf("%d events of %d senders; %d attacks of %d kinds; the victim was taken over %d times; %d programs;"+
-		" memory %d MB, then %d MB, at most %d MB; descriptors %d, then %d", events, len(senders),
-		s.attacked.Load(), len(attacks), victim.taken.Load(), s.programs, warm.rss>>20, end.rss>>20, end.peak>>20,
-		warm.files, end.files)
+		" memory %d MB, then %d MB and %d MB, at most %d MB, %d MB when all have left; descriptors %d, then %d and"+
+		" %d, %d", events, len(senders), s.attacked.Load(), len(attacks), victim.taken.Load(), s.programs,
+		begin.rss>>20, warm.rss>>20, end.rss>>20, s.peak>>20, after.rss>>20, begin.files, warm.files, end.files,
+		after.files)
 }
 
 // soak is what TestSoak works with.
@@ -139,6 +147,7 @@ type soak struct {
 	counts   []atomic.Int64 // of each of attacks
 	last     []atomic.Value // error of each
 	programs int
+	peak     int64 // bytes of memory that a collector took at most
 }
 
 func newSoak(t *testing.T) *soak {
@@ -174,7 +183,7 @@ func (s *soak) start(addr string) {
 	for end := time.Now().Add(soakPatience); ; {
 		s.addr = cmp.Or(addr, fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
 		s.cmd = exec.Command(filepath.Join(s.home, "bin", "whyslow"), "serve", "--listen", s.addr, "--dir", s.dir,
-			"--memory", "256Mi", "--max-address-runs", fmt.Sprint(soakSenders+1+mostPrograms), "--idle", "2s")
+			"--memory", fmt.Sprint(soakMemory), "--max-address-runs", fmt.Sprint(soakSenders+1+mostPrograms), "--idle", "2s")
 		s.cmd.Env = append(os.Environ(), console.Tokens+"="+soakToken)
 		s.stderr = &linesOf{}
 		s.cmd.Stderr = s.stderr
@@ -230,9 +239,10 @@ func (s *soak) size() (n size) {
 	return n
 }
 
-// phase waits for so long, and until so many kinds of attacks have taken place. It returns what the collector
-// took at most.
-func (s *soak) phase(what string, long time.Duration, kinds int) (most size) {
+// phase waits for so long, and until so many kinds of attacks have taken place. It returns the medians of what
+// the collector took. Memory may exceed the limit by what is no heap: the program itself, stacks, what the
+// kernel gives back late.
+func (s *soak) phase(what string, long time.Duration, kinds int) (usual size) {
 	s.Helper()
 	before := make([]int64, len(attacks))
 	for i := range attacks {
@@ -247,16 +257,26 @@ func (s *soak) phase(what string, long time.Duration, kinds int) (most size) {
 		return list
 	}
 	begin := time.Now()
+	var all []size
 	for ; time.Since(begin) < long || len(attacks)-len(missing()) < kinds; time.Sleep(100 * time.Millisecond) {
 		if time.Since(begin) > long+soakPatience {
 			s.Fatalf("%s: these attacks never take place: %q\n%s", what, missing(), s.stderr.text())
 		}
-		now := s.size()
-		most = size{max(most.rss, now.rss), max(most.peak, now.peak), max(most.files, now.files)}
+		all = append(all, s.size())
 	}
-	s.Logf("%s: %v, %d attacks in all, %d MB, %d descriptors", what, time.Since(begin).Round(time.Second),
-		s.attacked.Load(), most.rss>>20, most.files)
-	return most
+	last := s.size()
+	all = append(all, last)
+	slices.SortFunc(all, func(a, b size) int { return cmp.Compare(a.rss, b.rss) })
+	usual.rss = all[len(all)/2].rss
+	slices.SortFunc(all, func(a, b size) int { return cmp.Compare(a.files, b.files) })
+	usual.files = all[len(all)/2].files
+	if s.peak = max(s.peak, last.peak); usual.rss > soakMemory*5/4 || last.peak > soakMemory*3/2+64<<20 {
+		s.Errorf("%s: memory of %d MB, at most %d MB, with --memory %d MB", what, usual.rss>>20, last.peak>>20,
+			soakMemory>>20)
+	}
+	s.Logf("%s: %v, %d attacks in all, %d MB, at most %d MB, %d descriptors", what,
+		time.Since(begin).Round(time.Second), s.attacked.Load(), usual.rss>>20, last.peak>>20, usual.files)
+	return usual
 }
 
 // attack has attackers do everything they can, over and over, until it is stopped.

@@ -71,9 +71,9 @@ type Use struct {
 
 const watchEvery = 20 * time.Millisecond
 
-// Watch makes the garbage collector keep to the budget, and calls over again and again while more is in use,
-// until stop. Calls never overlap.
-func (b Budget) Watch(over func(Use)) (stop func()) {
+// Watch makes the garbage collector keep to the budget, and calls over again and again while more than most
+// bytes are in use, or twice the budget with garbage, until stop. Calls never overlap.
+func (b Budget) Watch(most int64, over func(Use)) (stop func()) {
 	if b == 0 {
 		return func() {}
 	}
@@ -84,12 +84,12 @@ func (b Budget) Watch(over func(Use)) (stop func()) {
 		metrics.Read(sample)
 		return Use{int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())}
 	}
-	if look().Live > int64(b)/2 {
+	if look().Live > most/2 {
 		runtime.GC() // what was done before may have left it
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	check := func() {
-		if use := look(); use.Live > int64(b) || use.All > 2*int64(b) {
+		if use := look(); use.Live > most || use.All > 2*int64(b) {
 			over(use)
 		}
 	}

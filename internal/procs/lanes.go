@@ -52,8 +52,12 @@ func Each(ctx context.Context, limit, n int, do func(lane, i int) error) error {
 	return err
 }
 
-// Merge joins lists that are in an order, by several goroutines.
+// Merge joins lists that are in an order, by about as many goroutines as there are cores.
 func Merge[T any](lists [][]T, before func(a, b T) bool) []T {
+	return merge(lists, before, runtime.GOMAXPROCS(0))
+}
+
+func merge[T any](lists [][]T, before func(a, b T) bool, lanes int) []T {
 	switch len(lists) {
 	case 0:
 		return nil
@@ -62,8 +66,13 @@ func Merge[T any](lists [][]T, before func(a, b T) bool) []T {
 	}
 	var x, y []T
 	var wg Goroutines
-	wg.Go(func() { x = Merge(lists[:len(lists)/2], before) })
-	y = Merge(lists[len(lists)/2:], before)
+	half := func() { x = merge(lists[:len(lists)/2], before, lanes/2) }
+	if lanes > 1 {
+		wg.Go(half)
+	} else {
+		half()
+	}
+	y = merge(lists[len(lists)/2:], before, lanes-lanes/2)
 	wg.Wait()
 	out := make([]T, 0, len(x)+len(y))
 	for len(x) > 0 && len(y) > 0 {

@@ -2,7 +2,9 @@ package tracefile
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,7 +20,8 @@ type Have struct {
 }
 
 // Appender writes a node's file from blocks that were made elsewhere. Between two calls the file is not open;
-// without Finish it has no index, and more may come later.
+// without Finish it has no index, and more may come later. However long the file, an Appender takes little
+// memory: what the index has is read again in the end.
 // One goroutine at a time may use it.
 type Appender struct {
 	path string
@@ -107,7 +110,6 @@ func (a *Appender) begin(ctx context.Context, file *os.File, node int, id string
 // enter notes a whole block.
 func (a *Appender) enter(b RawBlock) {
 	a.out.at = b.Offset + int64(len(b.Bytes))
-	a.out.enter(b.Offset, b.Bytes[:BlockHeaderSize])
 	if b.Defs {
 		a.have.Defs = max(a.have.Defs, b.Number+1)
 	} else {
@@ -125,6 +127,9 @@ func (a *Appender) Next(defs bool, stream int) uint32 {
 	}
 	return a.have.Streams[stream]
 }
+
+// Streams is how many streams have blocks in the file.
+func (a *Appender) Streams() int { return len(a.have.Streams) }
 
 // Size is how many bytes the file has.
 func (a *Appender) Size() int64 { return a.out.at }
@@ -145,8 +150,10 @@ func (a *Appender) Append(raw []byte) error {
 		return nil
 	}
 	r.Offset = a.out.at
-	a.out.block = append(a.out.block[:0], raw...)
-	if err := a.out.flush(); err != nil {
+	a.out.block = raw
+	err = a.out.flush()
+	a.out.block = nil
+	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", a.path, err)
 	}
 	a.enter(r)
@@ -155,8 +162,35 @@ func (a *Appender) Append(raw []byte) error {
 
 // Finish writes the index and closes the file.
 func (a *Appender) Finish() error {
-	if err := a.out.Close(); err != nil {
+	err := a.list()
+	if err == nil {
+		err = a.out.Close()
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", a.path, err)
 	}
 	return nil
+}
+
+// list enters the blocks of the file in the index.
+func (a *Appender) list() error {
+	f := &File{Name: filepath.Base(a.path), Path: a.path}
+	err := f.While(func() error {
+		if f.Size < a.out.at {
+			return ErrReplaced
+		}
+		f.At, f.Size = HeaderSize, a.out.at
+		var header [BlockHeaderSize]byte
+		for b, ok := f.Next(true); ok; b, ok = f.Next(true) {
+			if b.Kind != DataBlock && b.Kind != DefsBlock {
+				continue
+			}
+			a.out.enter(b.At, b.Append(header[:0]))
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrReplaced
+	}
+	return err
 }

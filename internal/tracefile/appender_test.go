@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,37 @@ func TestAppendCopies(t *testing.T) {
 			rt.Fatalf("%d blocks, want %d; %v", len(list), len(want), r.Problems())
 		}
 	})
+}
+
+// TestAppenderMemory: memory does not grow with the length of the file, and no block is kept.
+func TestAppenderMemory(t *testing.T) {
+	a, err := tracefile.OpenAppend(context.Background(), t.TempDir(), 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	payload := make([]byte, 1<<20)
+	for i := range uint32(10_000) {
+		h := tracefile.Header{Kind: tracefile.DataBlock, Seq: i, Packed: uint32(len(payload)),
+			Raw: uint32(len(payload)), Sum: tracefile.Checksum(payload)}
+		if err := a.Append(append(h.Append(nil), payload...)); err != nil {
+			t.Fatal(err)
+		}
+		payload = payload[:10]
+	}
+	payload = nil
+	if grown := live() - before; grown > 256<<10 {
+		t.Errorf("%d bytes are kept", grown)
+	}
+	if err := a.Finish(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestAppendRefuses(t *testing.T) {

@@ -234,11 +234,18 @@ func (f *BlockFile) Put(h *Header, raw []byte) error {
 	return nil
 }
 
+// mostEntries is how many blocks an index has at most. Without one readers scan, and see from the trailer that
+// nothing is missing.
+const mostEntries = MaxRaw / (8 + BlockHeaderSize)
+
 // enter notes a block for the index.
 func (f *BlockFile) enter(at int64, header []byte) {
+	if f.entries++; f.entries > mostEntries {
+		f.index = nil
+		return
+	}
 	f.index = binary.LittleEndian.AppendUint64(f.index, uint64(at))
 	f.index = append(f.index, header...)
-	f.entries++
 }
 
 // appendSkippable appends at least n bytes that zstd decoders pass over.
@@ -255,8 +262,8 @@ func (f *BlockFile) Close() error {
 	var err error
 	if !f.Failed {
 		at := f.at
-		if len(f.index) > MaxRaw { // readers scan, and see from the trailer that nothing is missing
-			f.index, f.entries = nil, 0
+		if f.entries > mostEntries {
+			f.entries = 0
 		}
 		h := Header{Kind: IndexBlock, Count: f.entries}
 		if err = f.Put(&h, f.index); err == nil {

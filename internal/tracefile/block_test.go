@@ -18,7 +18,12 @@ func TestIndexTooLarge(t *testing.T) {
 	if err := w.Put(&Header{Kind: DataBlock, Count: 1}, []byte("payload")); err != nil {
 		t.Fatal(err)
 	}
-	w.index = make([]byte, MaxRaw+1)
+	for range mostEntries {
+		w.enter(0, make([]byte, BlockHeaderSize))
+	}
+	if len(w.index) > 0 {
+		t.Errorf("%d bytes are kept for it", len(w.index))
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -174,6 +174,33 @@ func TestShortFrames(t *testing.T) {
 	until(t, "it is given back", func() bool { return s.held() < limits.Memory/16 })
 }
 
+// TestManyStreamsCount: what is known of streams counts, and is given back.
+func TestManyStreamsCount(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Memory = 2 << 20
+	limits.Idle = time.Second
+	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
+	conn, raw := dial(t, s.addr)
+	b := hello(t, trace.NewRunID(), "s")
+	for node := range 10 {
+		b = stream.AppendNode(b, stream.TypeOpen, node)
+		for i := range 1000 {
+			h := tracefile.Header{Kind: tracefile.DataBlock, Stream: uint32(i), Sum: tracefile.Checksum(nil)}
+			b = stream.AppendBlock(b, node, h.Append(nil))
+		}
+	}
+	go conn.Write(stream.AppendNumber(b, stream.TypePing, 1))
+	for f := (stream.Frame{}); f.Type != stream.TypeRefuse; {
+		var err error
+		f, err = conn.Next()
+		if err != nil || f.Type == stream.TypeRefuse && !strings.Contains(string(f.Body), "no memory") {
+			t.Fatalf("%v, %s; %d bytes are counted", err, f.Body, s.held())
+		}
+	}
+	raw.Close()
+	until(t, "it is given back", func() bool { return s.held() < 100<<10 })
+}
+
 // frameAt is where in a frame the value of a key begins.
 func frameAt(b []byte, key string) int { return strings.Index(string(b), key) + len(key) }
 

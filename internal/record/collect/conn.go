@@ -418,8 +418,9 @@ func (k *conn) block(node int, block []byte) error {
 
 // written deals with how writing to the file of a node went.
 func (k *conn) written(node int, err error) error {
+	var refusal *stream.Refusal
 	switch {
-	case errors.Is(err, stream.ErrCut):
+	case errors.Is(err, stream.ErrCut), errors.As(err, &refusal):
 		return err
 	case k.c.ctx.Err() != nil:
 		return stream.ErrCut

@@ -20,9 +20,10 @@ type file struct {
 	// blocks than it says are lost.
 	first string
 	by    *sender // whose Nodes has it; guarded by run.mu
-	free  func()  // gives back its memory; nil: it counts with its run
+	free  func()  // gives back its memory; nil: there is none, or it counts with its run
 
 	mu    sync.Mutex
+	room  int                 // streams whose memory counts
 	gaps  uint64              // blocks that are missing between those that came
 	size  int64               // bytes that count for the run
 	owner *conn               // who may append; nil: nobody
@@ -71,6 +72,10 @@ func (f *file) look(k *conn, node int) (err error) {
 	if f.out, err = tracefile.OpenAppend(k.c.ctx, k.run.dir, node, k.run.id); err != nil {
 		return err
 	}
+	if err := f.count(k, f.out.Streams()); err != nil {
+		f.out = nil
+		return err
+	}
 	if f.finished.Load() {
 		return f.finish() // opening has cut the index off
 	}
@@ -103,6 +108,11 @@ func (f *file) append(k *conn, node int, lost uint64, head *tracefile.RawBlock, 
 		return 0, fmt.Errorf("%w: node %d, stream %d: block %d comes, %d is expected", errGap, node, head.Stream,
 			head.Number, next)
 	}
+	if next == 0 && !head.Defs {
+		if err := f.count(k, f.out.Streams()+1); err != nil {
+			return 0, err
+		}
+	}
 	if err := f.out.Append(block); err != nil {
 		f.close()
 		if errors.Is(err, tracefile.ErrReplaced) {
@@ -112,6 +122,31 @@ func (f *file) append(k *conn, node int, lost uint64, head *tracefile.RawBlock, 
 	}
 	f.gaps += gap
 	return f.grown(), nil
+}
+
+// Streams are counted so many at a time, each with about so many bytes of memory.
+const (
+	manyStreams = 64
+	streamBytes = 64
+)
+
+// count counts the memory of so many streams; f.mu is held.
+func (f *file) count(k *conn, streams int) error {
+	for f.room < streams {
+		free, ok := k.c.memory.take(k.host(), manyStreams*streamBytes)
+		if !ok {
+			return noMemory()
+		}
+		f.room += manyStreams
+		before := f.free
+		f.free = func() {
+			free()
+			if before != nil {
+				before()
+			}
+		}
+	}
+	return nil
 }
 
 // grown is by how many bytes the file has grown since it was asked last; f.mu is held.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,6 +264,10 @@ func (r *run) leave(k *conn) {
 	r.mu.Lock()
 	if s := k.sender; s != nil && s.conn == k {
 		s.conn = nil
+		maps.DeleteFunc(s.Lost, func(node int, _ stream.Lost) bool {
+			_, own := slices.BinarySearch(s.Nodes, node)
+			return !own
+		})
 		if len(s.Nodes) == 0 && (!s.Ended || len(r.senders) > 1) || !r.made {
 			s.forget()
 			r.senders = slices.DeleteFunc(r.senders, func(o *sender) bool { return o == s })
@@ -415,6 +420,10 @@ func (r *run) open(k *conn, node int) (tracefile.Have, error) {
 		k.files[node] = f
 	}
 	have, err := f.open(k, node)
+	var refusal *stream.Refusal
+	if errors.As(err, &refusal) {
+		return have, err
+	}
 	if err != nil {
 		return have, r.fail(node, err)
 	}

@@ -22,7 +22,8 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Skip("WHYSLOW_LARGE_TRACE names no trace")
 	}
 	for b.Loop() {
-		r := &Run{dir: dir, ctx: context.Background(), opt: Options{Memory: math.MaxInt64}}
+		r := following(dir)
+		r.opt.Memory = math.MaxInt64
 		before := heap()
 		began := time.Now()
 		s, err := r.build(nil, true, 0)

@@ -6,15 +6,17 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The budget of all runs together. When the process uses more, snapshots that nobody is using go first. If
-// that does not suffice, the run that takes most is given up: questions about it get one line that says so,
-// until nobody has asked for a while. The others go on.
+// The budget is that of the process. A quarter of it is for garbage, a quarter for the properties of live runs
+// (share), a quarter for what is being computed (turns). When the process uses more than three quarters,
+// snapshots that nobody is using go first. If that does not suffice, the run that takes most is given up:
+// questions about it get one line that says so, until nobody has asked for a while. The others go on.
 
 // work is the context of what is computed for a run. Its error is the reason why it ended, so that whoever
 // asked gets that.
@@ -33,48 +35,58 @@ func (r *Run) newWork() {
 	r.work, r.stopWork = work{ctx}, stop
 }
 
-// Limit holds the runs within a budget of memory, until Close. Runs added later are not read at all where not
-// even a part of them fits.
+// Limit holds the process within a budget of memory, until Close. Runs added later are not read at all where
+// not even a part of them fits.
 func (s *Set) Limit(b memory.Budget) {
-	s.mu.Lock()
 	s.budget = b
-	s.mu.Unlock()
+	s.turns.limit(int64(b) / 4)
 	// What is shown stays: four times as much garbage, which other verbs may make, would be too much.
 	if before := debug.SetGCPercent(100); before < 100 {
 		debug.SetGCPercent(before)
 	}
-	stop := b.Watch(func(use memory.Use) { s.relieve(b, use) })
+	stop := b.Watch(most(b), func(use memory.Use) { s.relieve(b, use) })
 	go func() { <-s.done; stop() }()
 }
+
+// most is how much of a budget may be in use.
+func most(b memory.Budget) int64 { return int64(b) / 4 * 3 }
 
 // ending is how long what was given up may take to end.
 const ending = 20 * time.Second
 
 // relieve makes the runs use less memory. What it does shows in the next look at the heap.
 func (s *Set) relieve(b memory.Budget, use memory.Use) {
-	runs, _ := s.List()
-	defer runtime.GC()
-	if use.Live <= int64(b) {
-		return // most of it is garbage
+	if use.Live <= most(b) {
+		runtime.GC() // most of it is garbage
+		return
 	}
+	runs, _ := s.List()
 	slices.SortFunc(runs, func(a, b *Run) int { return a.lastWatched().Compare(b.lastWatched()) })
+	// An eighth of the budget more, so that this is not needed again at once.
+	excess, freed := use.Live-most(b)+int64(b)/8, int64(0)
 	for _, parts := range []bool{true, false} {
 		for _, r := range runs {
-			if r.spare(parts) {
-				return
+			if freed < excess {
+				freed += r.spare(parts)
 			}
 		}
 	}
-	most := slices.MaxFunc(append(runs, &Run{}), func(a, b *Run) int {
-		return cmp.Compare(a.takes(), b.takes())
-	})
-	if most.takes() == 0 {
-		return // something else takes it
+	gone := s.givenUp
+	switch {
+	case freed > 0:
+	case gone != nil && gone.takes() > 0 && time.Since(s.gaveUp) < ending:
+		return // until what is computed for it has ended
+	default:
+		worst := slices.MaxFunc(append(runs, &Run{}), func(a, b *Run) int {
+			return cmp.Compare(a.takes(), b.takes())
+		})
+		if s.givenUp = worst; worst.takes() == 0 {
+			return // something else takes it
+		}
+		s.gaveUp = time.Now()
+		worst.giveUp(b.Exceeded(worst.dir, float64(use.Live)))
 	}
-	most.giveUp(b.Exceeded(most.dir, float64(use.Live)))
-	for begin := time.Now(); most.takes() > 0 && time.Since(begin) < ending; {
-		time.Sleep(pollEvery)
-	}
+	runtime.GC()
 }
 
 func (r *Run) lastWatched() time.Time {
@@ -83,38 +95,35 @@ func (r *Run) lastWatched() time.Time {
 	return r.watched
 }
 
-// takes tells, in events, how much memory snapshots of the run take that are there or being made.
-func (r *Run) takes() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return uint64(r.snapshots.Load()) * (1 + min(r.status.Events, r.limit()))
-}
+// takes tells about how many bytes snapshots of the run take that are there or being made.
+func (r *Run) takes() int64 { return r.taken.Load() }
 
-// spare gives up snapshots that nobody is using: parts, or the newest. It returns false if there were none.
-func (r *Run) spare(parts bool) bool {
+// spare gives up snapshots that nobody is using: parts, or the newest. It returns about how many bytes they
+// took.
+func (r *Run) spare(parts bool) (freed int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !parts {
-		if r.snap == nil || r.snap.refs.Load() > 1 {
-			return false
+		if r.snap != nil && r.snap.refs.Load() == 1 {
+			freed = r.snap.bytes
+			r.replace(nil)
 		}
-		r.replace(nil)
-		return true
+		return freed
 	}
-	n := len(r.parts)
 	r.parts = slices.DeleteFunc(r.parts, func(s *Snapshot) bool {
 		unused := s.refs.Load() == 1
 		if unused {
+			freed += s.bytes
 			s.Release()
 		}
 		return unused
 	})
-	return len(r.parts) < n
+	return freed
 }
 
 // fitsBudget fails where not even the smallest snapshot of the run would fit.
 func (r *Run) fitsBudget(reader *trace.Reader) error {
-	err := r.budget.Fits(r.dir, int(min(uint64(reader.Events()), r.limit())),
+	err := r.shared.budget.Fits(r.dir, int(min(uint64(reader.Events()), r.limit())),
 		len(reader.Streams()))
 	if err != nil {
 		r.mu.Lock()
@@ -132,4 +141,69 @@ func (r *Run) giveUp(why error) {
 	r.stopWork(why)
 	r.newWork()
 	r.drop()
+}
+
+// turns lets few things be computed at once, however many are asked for: each takes memory meanwhile. What
+// does not fit waits, and what comes later waits behind it.
+type turns struct {
+	first chan struct{} // held by who waits in front; capacity 1
+	freed chan struct{} // tells that one: something has ended; capacity 1
+
+	mu    sync.Mutex
+	most  int64 // bytes; 0: any number
+	taken int64
+}
+
+func newTurns() *turns {
+	return &turns{first: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+}
+
+// limit sets how many bytes what is computed may take.
+func (t *turns) limit(bytes int64) {
+	t.mu.Lock()
+	t.most = bytes
+	t.mu.Unlock()
+}
+
+// take waits for a turn of something that takes about so many bytes; it fails when ctx ends. The caller holds
+// no other turn. done ends it.
+func (t *turns) take(ctx context.Context, bytes int64) (done func(), err error) {
+	select {
+	case t.first <- struct{}{}:
+		defer func() { <-t.first }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for {
+		if n, ok := t.try(bytes); ok {
+			return func() { t.give(n) }, nil
+		}
+		select {
+		case <-t.freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// try takes a turn if there is room: for eight at least, unless they are large. It returns what counts.
+func (t *turns) try(bytes int64) (n int64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n = min(max(bytes, t.most/8), t.most)
+	if ok = t.taken+n <= t.most; ok {
+		t.taken += n
+	}
+	return n, ok
+}
+
+// give ends a turn.
+func (t *turns) give(n int64) {
+	t.mu.Lock()
+	t.taken -= n
+	t.mu.Unlock()
+	select {
+	case t.freed <- struct{}{}:
+	default:
+	}
 }

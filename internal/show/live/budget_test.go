@@ -1,7 +1,9 @@
 package live
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/memory"
@@ -33,7 +35,7 @@ func TestBudget(t *testing.T) {
 	get(small).Release()
 	used := get(large)
 	const budget = memory.Budget(1000)
-	s.relieve(budget, memory.Use{Live: 900, All: 3000}) // garbage
+	s.relieve(budget, memory.Use{Live: 700, All: 3000}) // garbage
 	if small.snap == nil {
 		t.Error("a snapshot was given up for garbage")
 	}
@@ -59,6 +61,51 @@ func TestBudget(t *testing.T) {
 	large.rest(0)
 	if _, err := get(large).Timeline(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTurns: what does not fit waits, however small, behind what came before; who has enough of waiting leaves.
+func TestTurns(t *testing.T) {
+	turns := newTurns()
+	take := func(ctx context.Context, bytes int64) func() {
+		done, err := turns.take(ctx, bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	for range 100 {
+		take(t.Context(), 1<<50) // without a limit
+	}
+	turns.limit(800)
+	var small []func()
+	for range 6 {
+		small = append(small, take(t.Context(), 1))
+	}
+	order := make(chan string, 2)
+	wait := func(name string, bytes int64) {
+		done := take(t.Context(), bytes)
+		order <- name
+		done()
+	}
+	go wait("large", 1<<40)
+	for len(turns.first) == 0 {
+		runtime.Gosched()
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := turns.take(gone, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	go wait("small", 1)
+	for _, done := range small {
+		if len(order) > 0 {
+			t.Error("too much is computed at once")
+		}
+		done()
+	}
+	if a, b := <-order, <-order; a != "large" || b != "small" {
+		t.Error(a, b)
 	}
 }
 

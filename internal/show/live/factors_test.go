@@ -104,7 +104,8 @@ func cut(t failer, m *model.Model, happening bool, from, to int64, n int) *timel
 // following gives a run that is live and not followed by anything; its folder has what has arrived.
 func following(dir string) *Run {
 	r := &Run{dir: dir, ctx: context.Background(), opt: Options{Memory: DefaultMemory},
-		changed: make(chan struct{}), status: Status{State: StateLive}, history: history{bytes: DefaultMemory / 16}}
+		changed: make(chan struct{}), status: Status{State: StateLive}, history: history{bytes: DefaultMemory / 16},
+		info: &trace.RunInfo{}, shared: &shared{turns: newTurns()}}
 	r.newWork()
 	return r
 }

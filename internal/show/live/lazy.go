@@ -18,6 +18,11 @@ type lazy[T any] struct {
 func (l *lazy[T]) get(f func() (T, error)) (T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.once(f)
+}
+
+// once is get for those who hold l.mu.
+func (l *lazy[T]) once(f func() (T, error)) (T, error) {
 	if !l.done {
 		l.done = true
 		l.err = procs.Guard(func() (err error) {
@@ -28,13 +33,26 @@ func (l *lazy[T]) get(f func() (T, error)) (T, error) {
 	return l.v, l.err
 }
 
-// after computes a value from another one.
-func after[A, T any](l *lazy[T], from func() (A, error), f func(A) (T, error)) (T, error) {
-	return l.get(func() (v T, err error) {
-		a, err := from()
+// computed is get for what takes memory of its own: it waits for its turn.
+func computed[T any](s *Snapshot, l *lazy[T], f func() (T, error)) (T, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.done {
+		done, err := s.run.shared.turns.take(s.ctx, s.bytes)
 		if err != nil {
-			return v, err
+			return l.v, err
 		}
-		return f(a)
-	})
+		defer done()
+	}
+	return l.once(f)
+}
+
+// after computes a value from another one.
+func after[A, T any](s *Snapshot, l *lazy[T], from func() (A, error), f func(A) (T, error)) (T, error) {
+	a, err := from()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return computed(s, l, func() (T, error) { return f(a) })
 }

@@ -49,7 +49,6 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/files"
-	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
@@ -118,16 +117,14 @@ type Run struct {
 
 	work     context.Context // of what is computed
 	stopWork context.CancelCauseFunc
-	budget   memory.Budget
 	tooLarge error // why nothing more is computed; nil: it is
-	// snapshots are those there are, also being made or no longer the run's.
-	snapshots atomic.Int64
+	// taken is about how many bytes the snapshots take that there are, also being made or no longer the run's.
+	taken atomic.Int64
 
-	// props follow the run event by event; nil once it is over.
+	// props follow the run event by event; nil once it is over, and if too many runs are followed.
 	orderedMu sync.Mutex
 	props     *counters.Live
-	// followed is how many runs have props, of those that share memory with this one.
-	followed *atomic.Int64
+	shared    *shared
 }
 
 // RunID names a run by the folder of its trace, the same at every start.
@@ -141,17 +138,17 @@ func RunID(dir string) string {
 
 // Open shows the run whose trace is in a folder. The trace may be finished, or being written, or have yet to
 // begin. It fails if there is no such folder, or if the trace cannot be read. Close ends showing it.
-func Open(dir string, opt Options) (*Run, error) { return open(dir, opt, new(atomic.Int64), 0) }
+func Open(dir string, opt Options) (*Run, error) { return open(dir, opt, &shared{turns: newTurns()}) }
 
-func open(dir string, opt Options, followed *atomic.Int64, budget memory.Budget) (*Run, error) {
+func open(dir string, opt Options, with *shared) (*Run, error) {
 	if opt.Memory <= 0 {
 		opt.Memory = DefaultMemory
 	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	r := &Run{dir: dir, id: RunID(dir), opt: opt, budget: budget, changed: make(chan struct{}),
-		info: &trace.RunInfo{}, followed: followed}
+	r := &Run{dir: dir, id: RunID(dir), opt: opt, changed: make(chan struct{}), info: &trace.RunInfo{},
+		shared: with}
 	r.history.bytes = opt.Memory / 16
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.newWork()
@@ -185,16 +182,21 @@ func open(dir string, opt Options, followed *atomic.Int64, budget memory.Budget)
 
 // begin starts to follow the run from its beginning.
 func (r *Run) begin() {
-	r.setProps(counters.NewLive(counters.LiveOptions{MaxBytes: r.share()}))
+	if r.shared.followed.Load() < r.opt.Memory/4/leastShare {
+		r.setProps(counters.NewLive(counters.LiveOptions{MaxBytes: r.share()}))
+	}
 	r.mu.Lock()
 	r.status.Events, r.status.Lost = 0, 0
 	r.mu.Unlock()
 }
 
-// share is how many bytes the props of a run may take: an eighth of its memory, and all together half of it.
-// It is a power of two, so that it changes seldom.
+// leastShare is how many bytes the props of a run take at least to be of use.
+const leastShare = 256 << 10
+
+// share is how many bytes the props of a run may take: an eighth of its memory, and all together a quarter of
+// it. It is a power of two, so that it changes seldom.
 func (r *Run) share() int64 {
-	most := max(min(r.opt.Memory/8, r.opt.Memory/2/max(r.followed.Load(), 1)), 1<<20)
+	most := max(min(r.opt.Memory/8, r.opt.Memory/4/max(r.shared.followed.Load(), 1)), leastShare)
 	return 1 << (bits.Len64(uint64(most)) - 1)
 }
 
@@ -203,10 +205,10 @@ func (r *Run) setProps(p *counters.Live) {
 	r.orderedMu.Lock()
 	defer r.orderedMu.Unlock()
 	if r.props != nil {
-		r.followed.Add(-1)
+		r.shared.followed.Add(-1)
 	}
 	if r.props = p; p != nil {
-		r.followed.Add(1)
+		r.shared.followed.Add(1)
 	}
 }
 
@@ -302,7 +304,8 @@ func (r *Run) update(f func(s *Status)) {
 }
 
 // Ordered calls f with the properties of a live run, which follow it event by event. It returns false for a
-// run that is over, whose properties are those of its snapshot. f must not keep what it is given.
+// run that is over, or one of so many that there is no memory to follow it: its properties are those of its
+// snapshot. f must not keep what it is given.
 func (r *Run) Ordered(f func(p *counters.Live)) bool {
 	r.orderedMu.Lock()
 	defer r.orderedMu.Unlock()

@@ -30,6 +30,12 @@ const (
 // ErrNothingYet says that a run has only begun, so that there is no snapshot of it.
 var ErrNothingYet = errors.New("nothing has arrived of this run yet")
 
+// Memory that a snapshot takes beside that for its events, in bytes.
+const (
+	nodeBytes   = 384 // of a node, up to the highest number of one
+	streamBytes = 2 << 10
+)
+
 // limit is the number of events that one snapshot may have.
 func (r *Run) limit() uint64 { return uint64(r.opt.Memory / (1 + keepParts) / snapshotBytes) }
 
@@ -292,16 +298,25 @@ func least(from, to int64, ok func(int64) bool) int64 {
 // model.Options.
 func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, err error) {
 	r.mu.Lock()
-	ctx := r.work
+	ctx, bytes := r.work, r.guess()
 	r.mu.Unlock()
+	done, err := r.shared.turns.take(ctx, bytes)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r.taken.Add(bytes)
+	defer func() {
+		if err != nil {
+			r.taken.Add(-bytes)
+		}
+	}()
 	reader, err := trace.Open(r.dir)
 	if err != nil {
 		return nil, err
 	}
-	r.snapshots.Add(1)
 	defer func() {
 		if err != nil {
-			r.snapshots.Add(-1)
 			reader.Close()
 		}
 	}()
@@ -318,10 +333,21 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	}
 	s := &Snapshot{Reader: reader, Model: m, run: r, ctx: ctx, name: filepath.Clean(r.dir), happening: happening,
 		parallel: parallel, Span: trace.Span{From: 0, To: m.Wall()}}
+	s.bytes = int64(m.Events)*snapshotBytes + int64(len(m.Nodes))*nodeBytes + int64(len(reader.Streams()))*streamBytes
+	r.taken.Add(s.bytes - bytes)
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
 	}
 	r.Ordered(func(p *counters.Live) { s.regions = p.Count(trace.KindEntered) > 0 })
 	s.refs.Store(1)
 	return s, nil
+}
+
+// guess is about how many bytes the next snapshot will take; the caller holds mu.
+func (r *Run) guess() int64 {
+	nodes := 1
+	for _, n := range r.info.Nodes {
+		nodes = max(nodes, min(n.Node, trace.MaxNode)+1)
+	}
+	return int64(min(r.status.Events, r.limit()))*snapshotBytes + int64(nodes)*nodeBytes
 }

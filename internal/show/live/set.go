@@ -19,22 +19,36 @@ import (
 type Set struct {
 	mu      sync.Mutex
 	runs    map[string]*Run // by id
-	budget  memory.Budget   // of all of them
 	changed chan struct{}
 	done    chan struct{}
+	shared
 
+	givenUp *Run // the last one; relieve alone uses it
+	gaveUp  time.Time
+}
+
+// shared is what the runs of a Set share.
+type shared struct {
+	budget   memory.Budget // of the process; 0: none
+	turns    *turns
 	followed atomic.Int64 // runs that are followed event by event
 }
 
-// unused is how long after the last question about a run its snapshots are given up, so that of many runs
-// only those looked at take memory.
-const unused = 5 * time.Minute
+const (
+	// unused is how long after the last question about a run its snapshots are given up, so that of many runs
+	// only those looked at take memory.
+	unused = time.Minute
+	// mostUnused is of how many runs snapshots are kept that nobody is using; those have open files.
+	mostUnused = 64
+	tidyEvery  = 5 * time.Second
+)
 
 // NewSet makes an empty set.
 func NewSet() *Set {
-	s := &Set{runs: map[string]*Run{}, changed: make(chan struct{}), done: make(chan struct{})}
+	s := &Set{runs: map[string]*Run{}, changed: make(chan struct{}), done: make(chan struct{}),
+		shared: shared{turns: newTurns()}}
 	go func() {
-		tick := time.NewTicker(unused / 5)
+		tick := time.NewTicker(tidyEvery)
 		defer tick.Stop()
 		for {
 			select {
@@ -48,11 +62,21 @@ func NewSet() *Set {
 	return s
 }
 
-// tidy gives up the snapshots of runs that nobody has asked about for some time, and shows those no longer
-// whose folders were removed: a collector may get new runs for ever.
+// tidy gives up the snapshots of runs that nobody has asked about for some time, and those of all but few runs
+// that nobody is using. It shows runs no longer whose folders were removed: a collector may get new runs for
+// ever.
 func (s *Set) tidy(after time.Duration) {
 	list, _ := s.List()
+	slices.SortFunc(list, func(a, b *Run) int { return b.lastWatched().Compare(a.lastWatched()) })
+	kept := 0
 	for _, r := range list {
+		if r.takes() > 0 {
+			kept++
+		}
+		if kept > mostUnused {
+			r.spare(true)
+			r.spare(false)
+		}
 		if !r.rest(after) {
 			continue
 		}
@@ -75,7 +99,7 @@ func (s *Set) Add(dir string, opt Options) (*Run, error) {
 	if r := s.runs[RunID(dir)]; r != nil {
 		return r, nil
 	}
-	r, err := open(dir, opt, &s.followed, s.budget)
+	r, err := open(dir, opt, &s.shared)
 	if err != nil {
 		return nil, err
 	}

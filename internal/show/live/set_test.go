@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -69,7 +70,7 @@ func begun(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestManyLiveRuns: however many runs are followed at once, they share half of the memory of one, and one
+// TestManyLiveRuns: however many runs are followed at once, they share a quarter of the memory of one, and one
 // that ends gives its share back. Of a run that ends while nobody looks, no snapshot is made.
 func TestManyLiveRuns(t *testing.T) {
 	runs := NewSet()
@@ -85,7 +86,7 @@ func TestManyLiveRuns(t *testing.T) {
 		}
 		list = append(list, r)
 	}
-	if n := list[0].share() * many; n > memory/2 {
+	if n := list[0].share() * many; n > memory/4 {
 		t.Errorf("%d runs may take %d bytes", many, n)
 	}
 	dead.Store(true)
@@ -105,6 +106,66 @@ func TestManyLiveRuns(t *testing.T) {
 	}
 	if n := list[0].share(); n != memory/8 {
 		t.Errorf("one run may take %d bytes", n)
+	}
+}
+
+// TestTooManyLiveRuns: where there is no memory to follow a run event by event, its snapshot answers.
+func TestTooManyLiveRuns(t *testing.T) {
+	runs := NewSet()
+	defer runs.Close()
+	const memory, many = 1 << 20, 3
+	alive := func() (bool, bool) { return true, true }
+	for i := range many {
+		r, err := runs.Add(begun(t), Options{Memory: memory, Alive: alive})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.Ordered(func(*counters.Live) {}), i < memory/4/leastShare; got != want {
+			t.Errorf("run %d of %d is followed: %v", i, many, got)
+		}
+		s, err := r.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Properties(); err != nil {
+			t.Error(err)
+		}
+		s.Release()
+	}
+}
+
+// TestFewSnapshots: of many runs that somebody has looked at, few have snapshots and open files.
+func TestFewSnapshots(t *testing.T) {
+	runs := NewSet()
+	defer runs.Close()
+	var list []*Run
+	for range mostUnused + 10 {
+		dir := filepath.Join(t.TempDir(), "a.trace")
+		pipeline(t, dir, 10)
+		r, err := runs.Add(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+		if len(list) > 1 { // the first one is in use
+			s.Release()
+		}
+	}
+	runs.tidy(unused)
+	kept := 0
+	for i, r := range list {
+		if r.takes() > 0 {
+			kept++
+		} else if i == 0 || i > 10 {
+			t.Errorf("the snapshot of run %d is gone", i)
+		}
+	}
+	if kept != mostUnused+1 {
+		t.Errorf("%d snapshots are kept", kept)
 	}
 }
 

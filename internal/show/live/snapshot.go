@@ -38,6 +38,7 @@ type Snapshot struct {
 	parallel         int             // how many cores deriving things may take; 0: all
 	full             bool            // the part that was asked for did not fit
 	name             string
+	bytes            int64 // that it takes, about
 	refs             atomic.Int32
 	known            lazy[[]int64]
 	timeline         lazy[*timeline.Timeline]
@@ -61,12 +62,12 @@ func (s *Snapshot) Release() {
 		s.events.v.Close()
 	}
 	s.Reader.Close()
-	s.run.snapshots.Add(-1)
+	s.run.taken.Add(-s.bytes)
 }
 
 // Timeline is the run by lanes and time.
 func (s *Snapshot) Timeline() (*timeline.Timeline, error) {
-	return s.timeline.get(func() (*timeline.Timeline, error) {
+	return computed(s, &s.timeline, func() (*timeline.Timeline, error) {
 		opt := timeline.Options{Parallel: s.parallel}
 		if !s.whole() {
 			opt.Known = &s.Span
@@ -77,7 +78,7 @@ func (s *Snapshot) Timeline() (*timeline.Timeline, error) {
 
 // Index finds CFs, DFs and code fragments.
 func (s *Snapshot) Index() (*story.Index, error) {
-	return after(&s.search, s.Timeline,
+	return after(s, &s.search, s.Timeline,
 		func(t *timeline.Timeline) (*story.Index, error) { return story.NewIndex(t), nil })
 }
 
@@ -88,19 +89,19 @@ func (s *Snapshot) Events() (*eventlist.List, error) {
 
 // Fragments is the run by code fragments.
 func (s *Snapshot) Fragments() (*fragments.Index, error) {
-	return after(&s.fragments, s.Timeline,
+	return after(s, &s.fragments, s.Timeline,
 		func(t *timeline.Timeline) (*fragments.Index, error) { return fragments.Build(s.ctx, t) })
 }
 
 // Graph draws the run as graphs.
 func (s *Snapshot) Graph() (*graph.Graph, error) {
-	return after(&s.graph, s.Fragments,
+	return after(s, &s.graph, s.Fragments,
 		func(x *fragments.Index) (*graph.Graph, error) { return graph.New(x), nil })
 }
 
 // Properties are those of nodes and links.
 func (s *Snapshot) Properties() (counters.Set, error) {
-	return s.static.get(func() (counters.Set, error) { return counters.FromModel(s.ctx, s.Model, s.Reader) })
+	return computed(s, &s.static, func() (counters.Set, error) { return counters.FromModel(s.ctx, s.Model, s.Reader) })
 }
 
 // Balance lists what is left at the end of the run though it should have gone. It is empty for a run without
@@ -109,13 +110,13 @@ func (s *Snapshot) Balance() ([]counters.Violation, error) {
 	if s.Model.Killed {
 		return nil, nil
 	}
-	return after(&s.balance, s.Properties,
+	return after(s, &s.balance, s.Properties,
 		func(set counters.Set) ([]counters.Violation, error) { return set.Balance(), nil })
 }
 
 // Report has the results of all analyses, with sentences in a language, "en" or "ru".
 func (s *Snapshot) Report(lang string) (*report.Everything, error) {
-	all, err := s.report.get(func() (*report.Everything, error) {
+	all, err := computed(s, &s.report, func() (*report.Everything, error) {
 		wanted := report.Wanted{Splits: []string{"node", "worker", "code", "index:0"}}
 		return report.Compute(s.ctx, s.Model, wanted, nil)
 	})
@@ -131,7 +132,7 @@ func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {
 	if lang == "ru" {
 		text = &s.russian
 	}
-	return after(text, func() (*report.Everything, error) { return s.Report(lang) },
+	return after(s, text, func() (*report.Everything, error) { return s.Report(lang) },
 		func(all *report.Everything) ([]byte, error) {
 			if err := all.FactorsError(); err != nil {
 				return nil, fmt.Errorf("the factors cannot be computed: %w", err)
