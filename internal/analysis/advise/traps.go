@@ -20,15 +20,15 @@ func (a *advisor) stuckLocators() {
 	list := slices.Clone(a.Lifecycle.Misplaced)
 	slices.SortStableFunc(list, func(x, y lifecycle.Misplaced) int { return cmp.Compare(y.Count, x.Count) })
 	for _, f := range list {
-		text := words.Say("%s never came: %s%s asks node %d for `%s`, but it is stored on node %d%s. Two locators "+
-			"of `%[5]s` disagree. Every sub and loop that uses it must place it alike; a sub needs a rule of its own "+
-			"for its parameter.",
-			"ФВ не дождались %s: `%s`%s ищут на узле %d, а хранится он на узле %[6]d%[7]s. Локаторы `%[5]s` не "+
+		text := words.Say("%s never came: `%s` was made%s and lies on node %d, but%s looks for it on node %d. Two "+
+			"locators of `%s` disagree. Every sub and loop that uses it must place it alike. A sub does not know the "+
+			"rules of its caller: it needs a rule of its own for its parameter, or looks on node 0.",
+			"ФВ не дождались %s: `%s` вычислен%s и хранится на узле %d, а%s ищет его на узле %d. Локаторы `%s` не "+
 				"согласованы: во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть "+
-				"одинаковым, а подпрограмме (`sub`) для её параметра нужно своё правило, которое даёт тот же узел.",
-			words.Number{N: f.Count, What: words.DFs}, f.DF,
-			by(" is not where it is looked for: ", " для ", f.By), f.Asked, f.Name, f.Stored,
-			by(", where it was put after ", ", куда помещён после ", f.Maker))
+				"одинаковым. Правила вызывающей подпрограммы в вызванной не действуют: ей для её параметра нужно своё "+
+				"правило, иначе она ищет на узле 0.",
+			words.Number{N: f.Count, What: words.DFs}, f.DF, by(" by ", " фрагментом ", f.Maker), f.Stored,
+			by(" ", " ", f.By), f.Asked, f.Name)
 		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true, text: text,
 			Evidence: map[string]any{"df": f.Name, "example": f.DF, "count": f.Count, "asked_node": f.Asked,
 				"stored_node": f.Stored, "consumer": f.By.Code, "used_at": at(f.By), "made_at": at(f.Maker)},

@@ -24,9 +24,10 @@ type leftover struct {
 	Node   int      // where it is
 	Awaits []uint32 // of those that wait: the DFs, as indices into leftovers.DFs; 0: it is not known which
 
-	root bool
-	why  []why
-	refs []string // by await: how the statement calls it; nil: not known
+	root   bool
+	why    []why
+	refs   []string          // by await: how the statement calls it; nil: not known
+	places []*luna.AwaitedDF // by await: where it is and is looked for; nil: only the trace is known
 }
 
 // awaited is a DF that CFs which are left wait for.

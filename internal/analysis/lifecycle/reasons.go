@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -68,8 +69,9 @@ type why struct {
 	node  int32    // Destroyed, Elsewhere: where
 	asked int32    // Elsewhere: the node that was asked for it
 	what  model.CopyChange
-	here  string // how the statement calls the DF
-	own   bool   // WouldMake: the CF itself
+	place *luna.AwaitedDF // Elsewhere, as the engine knows it; nil: as the trace does
+	here  string          // how the statement calls the DF
+	own   bool            // WouldMake: the CF itself
 }
 
 // sameReason is a why, without what differs from DF to DF, for DFs of a name.
@@ -100,6 +102,10 @@ func (s *makers) findRoots() {
 				continue
 			}
 			w := s.why(p, df)
+			if p.places != nil && p.places[k].Stored >= 0 {
+				w = why{df: df, kind: Elsewhere, node: int32(p.places[k].Stored), asked: int32(p.places[k].Asked),
+					place: p.places[k]}
+			}
 			if w.kind == "" {
 				continue // it came since
 			}
@@ -107,7 +113,7 @@ func (s *makers) findRoots() {
 				w.here = p.refs[k]
 			}
 			w.own = w.by == p.CF
-			if w.kind == Elsewhere && w.asked != w.node {
+			if w.kind == Elsewhere && w.asked != w.node && s.f.program == nil {
 				s.misplaced(p, &w)
 			}
 			found = append(found, w)
@@ -119,11 +125,19 @@ func (s *makers) findRoots() {
 		// One thing that nothing can make is enough to be at the bottom.
 		if slices.ContainsFunc(p.why, func(w why) bool {
 			return w.kind == NobodyMakes ||
-				w.kind == Destroyed
+				w.kind == Destroyed || w.kind == Elsewhere
 		}) {
 			p.root = true
 		}
 	}
+}
+
+// madeBy is 1 + the statement that made a DF last, 0 where that is not known.
+func (s *makers) madeBy(df uint32) uint32 {
+	if w := s.where[df]; w != nil && len(w.Made) > 0 {
+		return w.Made[len(w.Made)-1].Site
+	}
+	return 0
 }
 
 // misplaced notes a DF that a CF asks the wrong node for.
@@ -131,8 +145,8 @@ func (s *makers) misplaced(p *leftover, w *why) {
 	df, list := &s.l.DFs[w.df], &s.f.res.Misplaced
 	x := Misplaced{same: nameSite{df.Name, p.Site}, DF: df.Full, Asked: int(w.asked), Stored: int(w.node),
 		first: order{N: [5]uint64{uint64(p.Node), uint64(p.CF)}, Text: df.Full}}
-	if made := s.where[w.df].Made; len(made) > 0 && made[len(made)-1].Site != 0 {
-		x.Maker = s.f.placeOf(int(made[len(made)-1].Site - 1))
+	if by := s.madeBy(w.df); by != 0 {
+		x.Maker = s.f.placeOf(int(by - 1))
 	}
 	i := slices.IndexFunc(*list, func(o Misplaced) bool { return o.same == x.same })
 	if i < 0 {
@@ -172,7 +186,7 @@ func (r *reasons) add(w *why) {
 	}
 	r.seen[same] = true
 	key := sameReason{*w, df.Name}
-	key.df, key.by, key.n = 0, 0, 0
+	key.df, key.by, key.n, key.place = 0, 0, 0, nil
 	g := r.index[key]
 	if g == nil {
 		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}}
@@ -241,9 +255,21 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		return words.Say("it was made, and its requests on node %d were used up: %s",
 			"он был вычислен, и запросы к нему на узле %d исчерпаны: %s", w.node, fewRequests.With())
 	case Elsewhere:
+		if w.place != nil {
+			return apart(w.place)
+		}
 		did := words.Say("did not come", "не пришёл")
 		if !f.res.Final {
 			did = words.Say("had not come when the trace ends", "к концу трассы ещё не пришёл")
+		}
+		if w.asked != w.node && f.res.Final {
+			made := words.Say("it was made", "он вычислен")
+			if by := f.makers.madeBy(w.df); by != 0 {
+				made = words.Say("it was made by %s", "его вычислил %s", f.placeOf(int(by-1)))
+			}
+			return words.Say("%s and lies on node %d, but is looked for on node %d: both must place it alike",
+				"%s и находится на узле %d, а ищут его на узле %d: оба должны размещать его одинаково", made, w.node,
+				w.asked)
 		}
 		if w.asked != w.node {
 			return words.Say("it was made, and is on node %d; node %d was asked for it, and it %s",

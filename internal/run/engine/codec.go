@@ -218,4 +218,9 @@ func (k *codec) remains(r *remains) {
 		count(k, &f.number)
 		k.ident(&f.id)
 	})
+	list(k, &r.stored, func(s *storedDF) {
+		k.ident(&s.id)
+		count(k, &s.maker.id)
+		signed(k, &s.maker.site)
+	})
 }

@@ -263,6 +263,26 @@ func TestStuck(t *testing.T) {
 			x (here a): would be made by if a at t.fa:2:28, which waits too
 			y (here a): would be made by if a at t.fa:2:28, which waits too`)
 	})
+	t.Run("it is on another node", func(t *testing.T) {
+		p := compile(t, `
+			sub row(name a, int i) out_i("a", a[i]) @ { locator_cyclic: 2; };
+			sub main() { df x; put(x[1], 1); row(x, 1); } @ { locator_cyclic x[k] => k; }`)
+		want := "x[1] (here a[i]): it was made by put(x[1], 1) at t.fa:3:23 and lies on node 1 (rule at t.fa:3:54), " +
+			"but is looked for on node 0 (sub row has no rule for it): add `locator_cyclic a[k] => k;` to row"
+		for _, s := range []shape{{nodes: 3, workers: 2}, {nodes: 3, workers: 1, apart: true}} {
+			o := runProgram(t, p, s)
+			var e *engine.StuckError
+			if !errors.As(o.err, &e) {
+				t.Errorf("%v: ended with %v", s, o.err)
+				continue
+			}
+			var b strings.Builder
+			lifecycle.Explain(&b, &e.Stuck, false)
+			if got := b.String(); !strings.Contains(got, want) {
+				t.Errorf("%v: explained as\n%s\nwanted\n%s", s, got, want)
+			}
+		}
+	})
 	t.Run("many", func(t *testing.T) {
 		o := run(t, `
 			sub main()

@@ -370,6 +370,7 @@ func (e *engine) end() []*remains {
 	for _, n := range e.here {
 		all = append(all, n.remains())
 	}
+	e.findStored(all)
 	if e.err == nil && e.cfg.Records != nil {
 		e.recordPending(all)
 	}

@@ -15,7 +15,14 @@ import (
 type remains struct {
 	node    int
 	cfs     []*leftover
-	foreign []foreign // requests of other nodes that wait here
+	foreign []foreign  // requests of other nodes that wait here
+	stored  []storedDF // some of the DFs that are here: others may look for them elsewhere
+}
+
+// storedDF is a DF and the CF that made it.
+type storedDF struct {
+	id    ident
+	maker maker
 }
 
 // leftover is a CF that still exists, and its unanswered requests.
@@ -31,6 +38,7 @@ type ask struct {
 	k      int
 	number uint64 // of a request to another node, which knows id; else 0
 	id     ident
+	asked  int  // the node
 	late   bool // of an earlier test of a loop, or made before the CF went to another node
 	have   bool // the input came otherwise
 }
@@ -86,24 +94,67 @@ func (n *node) remains() *remains {
 	return r
 }
 
+// How many DFs of a node are looked through for those that others wait for: where something waits, and where
+// only other processes know whether something does.
+const (
+	manyStored = 1 << 20
+	fewStored  = 1 << 12
+)
+
+// findStored adds the DFs that are stored on nodes of a run that left something.
+func (e *engine) findStored(all []*remains) {
+	waiting := slices.ContainsFunc(all, func(r *remains) bool { return len(r.cfs)+len(r.foreign) > 0 })
+	if len(e.nodes) < 2 || !waiting && e.part == nil {
+		return
+	}
+	most := fewStored
+	if waiting {
+		most = manyStored
+	}
+	for i, n := range e.here {
+		all[i].stored = n.stored(most)
+	}
+}
+
+// stored gives DFs of the node's store, so many at most.
+func (n *node) stored(most int) (list []storedDF) {
+	for i := range n.shards {
+		for _, cell := range n.shards[i].table {
+			for ; cell != nil; cell = cell.next {
+				if cell.stored && len(list) < most {
+					list = append(list, storedDF{cell.id, cell.producer})
+				}
+			}
+		}
+	}
+	return list
+}
+
 func byID(x, y *leftover) int { return cmp.Compare(x.id, y.id) }
 
 // joined gives the requests of all nodes to the CFs that made them and returns the CFs that wait, in order of
 // creation. It is given the remains of every node of the run.
 func joined(all []*remains) []*leftover {
-	waiting := map[uint64]*ident{}
+	type place struct {
+		id   *ident
+		node int
+	}
+	waiting := map[uint64]place{}
 	for _, r := range all {
 		for i := range r.foreign {
-			waiting[r.foreign[i].number] = &r.foreign[i].id
+			waiting[r.foreign[i].number] = place{&r.foreign[i].id, r.node}
 		}
 	}
 	var left []*leftover
 	for _, r := range all {
 		for _, l := range r.cfs {
-			l.asks = slices.DeleteFunc(l.asks, func(a ask) bool { return a.number != 0 && waiting[a.number] == nil })
+			l.asks = slices.DeleteFunc(l.asks, func(a ask) bool {
+				return a.number != 0 && waiting[a.number].id == nil
+			})
 			for i := range l.asks {
-				if a := &l.asks[i]; a.number != 0 {
-					a.id = *waiting[a.number]
+				a := &l.asks[i]
+				if a.asked = l.node; a.number != 0 {
+					a.id, a.asked = *waiting[a.number].id, waiting[a.number].node
 				}
 			}
 			if len(l.asks) > 0 { // else its answer was under way when the run was stopped
@@ -123,7 +174,7 @@ func (e *engine) verdict(all []*remains) error {
 		return e.err
 	}
 	if left := joined(all); len(left) > 0 {
-		return e.stuck(left)
+		return e.stuck(left, all)
 	}
 	return nil
 }

@@ -29,8 +29,52 @@ func (e *StuckError) Error() string {
 		words.Plural(int64(waiting), "CF waits", "CFs wait"))
 }
 
+// storedAt is where a DF is, and the CF that made it.
+type storedAt struct {
+	node  int
+	maker maker
+}
+
+// whereStored finds those of the DFs that are waited for that are stored after all.
+func whereStored(left []*leftover, all []*remains) map[string]storedAt {
+	found := map[string]storedAt{}
+	for _, l := range left {
+		for i := range l.asks {
+			found[l.asks[i].id.key()] = storedAt{node: -1}
+		}
+	}
+	for _, r := range all {
+		for i := range r.stored {
+			key := r.stored[i].id.key()
+			if _, asked := found[key]; asked {
+				found[key] = storedAt{r.node, r.stored[i].maker}
+			}
+		}
+	}
+	return found
+}
+
+// put gives the statement that stored a DF of a declared name, and its reference; nil where that is not sure.
+func (e *engine) put(m maker, decl luna.DeclID) (*luna.Stmt, *luna.DFRef) {
+	if m.id == 0 || int(m.site) >= len(e.prog.Stmts) {
+		return nil, nil
+	}
+	st := e.prog.Stmts[m.site]
+	list := e.prog.Posts(st, decl)
+	for _, r := range list {
+		if r.Loc.Rule != list[0].Loc.Rule {
+			return st, nil
+		}
+	}
+	if len(list) == 0 {
+		return st, nil
+	}
+	return st, list[0]
+}
+
 // stuck collects what is known of the CFs left over.
-func (e *engine) stuck(left []*leftover) *StuckError {
+func (e *engine) stuck(left []*leftover, all []*remains) *StuckError {
+	stored := whereStored(left, all)
 	s := &StuckError{luna.Stuck{Program: e.prog, CFs: make([]luna.PendingCF, len(left)),
 		Names: map[luna.DeclID]luna.NameUses{}}}
 	for i, c := range left {
@@ -47,9 +91,14 @@ func (e *engine) stuck(left []*leftover) *StuckError {
 			if !p.Executed && (x.late || x.have) {
 				continue
 			}
-			ref := c.st.Inputs[x.k].Ref
-			p.Awaits = append(p.Awaits, luna.AwaitedDF{Ref: ref.Src, Text: ref.Text, Full: e.identText(&x.id),
-				ID: x.id.list(), Key: x.id.key(), Decl: x.id.decl})
+			in := c.st.Inputs[x.k]
+			a := luna.AwaitedDF{Ref: in.Ref.Src, Text: in.Ref.Text, Full: e.identText(&x.id), ID: x.id.list(),
+				Key: x.id.key(), Decl: x.id.decl, In: in.Ref, Reader: c.st, Asked: x.asked, Stored: -1}
+			if at := stored[a.Key]; !in.Push && at.node != x.asked {
+				a.Stored = at.node
+				a.Maker, a.Put = e.put(at.maker, a.Decl)
+			}
+			p.Awaits = append(p.Awaits, a)
 			if _, known := s.Names[x.id.decl]; !known {
 				s.Names[x.id.decl] = e.prog.Uses(x.id.decl)
 			}

@@ -96,6 +96,9 @@ func (c *checker) program(defs []*def, heads []int) {
 	}
 	c.main()
 	c.warnUninitialised()
+	if c.err() == nil {
+		c.warnMisplaced()
+	}
 }
 
 // define enters all definitions; a later one replaces an earlier one of the same name. It returns the

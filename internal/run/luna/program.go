@@ -223,6 +223,7 @@ type DFRef struct {
 	Text string // canonical print of the reference, e.g. delta[(i)+(1)]; equal texts are one request
 	Src  string // as a person would write it: delta[i + 1]
 	Pos  Pos
+	off  int32 // Pos in the preprocessed text
 }
 
 // LocKind tells how a DF is placed.
@@ -236,10 +237,12 @@ const (
 	LocReplicatingAll
 )
 
-// Loc is the placement of a reference. In Expr, OpIndex k is the k-th evaluated index of the reference.
+// Loc is the placement of a reference. In Expr, OpIndex k is the k-th evaluated index of the reference. Rule is
+// the locator map that says so, nil for the default.
 type Loc struct {
 	Kind LocKind
 	Expr *Expr
+	Rule *LocRule
 }
 
 // Input is a DF that a CF asks for or is pushed.

@@ -43,6 +43,7 @@ type mapRule struct {
 	replicating bool
 	used        bool
 	bad         bool
+	told        *LocRule // see checker.locRule
 }
 
 // find returns the rule for a name: the innermost one.
@@ -138,7 +139,7 @@ func (x *stmtCtx) indices(idx []*expr) []*Expr {
 // ref makes a DFRef of a resolved id, without placement.
 func (x *stmtCtx) ref(e *expr) *DFRef {
 	return &DFRef{Name: x.nameRef(e), Idx: x.indices(e.idx), Text: canonText(e), Src: srcText(e),
-		Pos: x.c.pos(e.off)}
+		Pos: x.c.pos(e.off), off: e.off}
 }
 
 // placed makes a DFRef with its placement.
@@ -169,6 +170,7 @@ func (x *stmtCtx) place(r *DFRef, e *expr) {
 	if v == nil {
 		return
 	}
+	r.Loc.Rule = x.c.locRule(m)
 	if m.replicating && v.op == xInt && v.i == -1 {
 		r.Loc.Kind = LocReplicatingAll
 		return

@@ -218,7 +218,7 @@ func TestSection6_Locators(t *testing.T) {
 			"2:62 recom-generation locator_replicating with 0")
 	})
 	t.Run("rules that match nothing", func(t *testing.T) {
-		warns(t, "sub s(name v) f(v); sub main() { df x, y; put(x, 1); s(x); } @ { locator_cyclic x => 1; "+
+		warns(t, "sub s(name v) f(v); sub main() { df x, y; put(x, 1); s(x); } @ { locator_cyclic x => 0; "+
 			"locator_cyclic z[i] => 2; locator_cyclic y => 2; }",
 			"2:89 this locator matches nothing: z does not occur here",
 			"2:115 this locator matches nothing: y does not occur here")

@@ -27,12 +27,19 @@ type PendingCF struct {
 
 // AwaitedDF is a DF that a pending CF waits for.
 type AwaitedDF struct {
-	Ref  string  // as written at the CF: row[k]
-	Text string  // the same in canonical form: delta[(i)+(1)]
-	Full string  // by the name it was declared with: grid[7][3]
-	ID   []int64 // identity
-	Key  string
-	Decl DeclID
+	Ref    string  // as written at the CF: row[k]
+	Text   string  // the same in canonical form: delta[(i)+(1)]
+	Full   string  // by the name it was declared with: grid[7][3]
+	ID     []int64 // identity
+	Key    string
+	Decl   DeclID
+	In     *DFRef // how the CF asks for it
+	Reader *Stmt  // the statement of that CF
+	// Asked is the node that was asked, and Stored one that has it, -1 where none does. There Maker stored it,
+	// by Put; nil where not known.
+	Asked, Stored int
+	Maker         *Stmt
+	Put           *DFRef
 }
 
 // NameUses is what the program does to DFs of one declared name, whatever the indices: under that name or as
@@ -49,8 +56,11 @@ type origin struct {
 	slot int
 }
 
-func originOf(st *Stmt, n *NameRef) (o origin, ok bool) {
-	b := outward(st.frame(), n.Depth)
+func originOf(st *Stmt, n *NameRef) (o origin, ok bool) { return originFrom(st.frame(), n) }
+
+// originFrom is originOf for a name that is evaluated in the frame of a block.
+func originFrom(b *Block, n *NameRef) (o origin, ok bool) {
+	b = outward(b, n.Depth)
 	switch {
 	case b == nil:
 		return origin{}, false
@@ -60,26 +70,65 @@ func originOf(st *Stmt, n *NameRef) (o origin, ok bool) {
 	return origin{decl: b.Names[n.Slot]}, true
 }
 
-// Uses finds what the program does to DFs of a declared name.
-func (p *Program) Uses(decl DeclID) (u NameUses) {
-	known := map[origin]bool{{decl: decl}: true}
-	for before := 0; len(known) > before; {
-		before = len(known)
+// slices gives all names by which the program speaks of DFs of a declared name: itself, and parameters of
+// subs. Its values are how many indices the name stands for already, several where that differs from call to
+// call.
+func (p *Program) slices(decl DeclID) map[origin]int {
+	known := map[origin]int{{decl: decl}: 0}
+	for again := true; again; {
+		again = false
 		for _, st := range p.Stmts {
 			for i := range st.Args {
-				if a := &st.Args[i]; st.Kind == SubCall && a.Kind == NameParam {
-					if o, ok := originOf(st, a.Name); ok && known[o] {
-						known[origin{-1, st.Sub, i}] = true
-					}
+				a := &st.Args[i]
+				if st.Kind != SubCall || a.Kind != NameParam {
+					continue
+				}
+				o, ok := originOf(st, a.Name)
+				n, found := known[o]
+				if !ok || !found {
+					continue
+				}
+				if n != several {
+					n += len(a.Idx)
+				}
+				to := origin{-1, st.Sub, i}
+				if old, found := known[to]; found && old != n {
+					n = several // a sub that calls itself with a part of what it was given, too
+				}
+				if old, found := known[to]; !found || old != n {
+					known[to], again = n, true
 				}
 			}
 		}
 	}
+	return known
+}
+
+const several = -1
+
+// Posts gives the references by which a statement stores DFs of a declared name.
+func (p *Program) Posts(st *Stmt, decl DeclID) (list []*DFRef) {
+	known := p.slices(decl)
+	for i := range st.Effects {
+		f := &st.Effects[i]
+		if o, ok := originOf(st, f.Ref.Name); ok && f.Kind == Post {
+			if _, found := known[o]; found {
+				list = append(list, f.Ref)
+			}
+		}
+	}
+	return list
+}
+
+// Uses finds what the program does to DFs of a declared name.
+func (p *Program) Uses(decl DeclID) (u NameUses) {
+	known := p.slices(decl)
 	for _, st := range p.Stmts {
 		makes, deletes := false, false
 		for i := range st.Effects {
 			f := &st.Effects[i]
-			if o, ok := originOf(st, f.Ref.Name); ok && known[o] {
+			o, ok := originOf(st, f.Ref.Name)
+			if _, found := known[o]; ok && found {
 				makes = makes || f.Kind != Destroy
 				deletes = deletes || f.Kind == Destroy
 				u.Counted = u.Counted || f.Kind == Post && f.Count != nil
