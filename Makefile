@@ -56,7 +56,7 @@ LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestPerfettoTraceProces
 SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|6|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
 	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams)$$
 SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./internal/run/engine ./trace
-BENCH_LEFT := TestQuick/^(page|watched|follow|share|ingest|stream)$$
+BENCH_LEFT := TestQuick/^(page|watched|follow|share|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
 
 checks: tools
@@ -96,7 +96,7 @@ bench-overhead:          ## what profiling costs the block matrix product, by mo
 	cd bench && go run . -o ../docs/benchmarks.md overhead
 
 bench-page:              ## first picture, frames, taking in, sending and being watched: renews those sections of docs/benchmarks.md
-	cd bench && go run . -o ../docs/benchmarks.md ingest follow watched stream page
+	cd bench && go run . -o ../docs/benchmarks.md follow watched stream page
 
 experiments: build       ## how S, O and L follow the number of chains, the size of a CF and the size of a DF; writes docs/experiments.md
 	./whyslow experiment --page docs/experiments.md

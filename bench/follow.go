@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
@@ -18,10 +20,9 @@ func benchFollow(ctx context.Context, b *bench) error {
 	t := b.table("Following a live run",
 		fmt.Sprintf("A run of the Cholesky example, 4 nodes of one worker, continues "+
 			"for %v: a block of events arrives every 100 ms, after all that came before. Meanwhile the factors of "+
-			"the whole "+
-			"run are asked for three times a second. Behind: how long ago the oldest event arrived that an answer "+
-			"does not "+
-			"have. CPU: of the process that follows the run, everything included; snapshots may take 20 %%.", length),
+			"the whole run, and the properties of its nodes, are asked for three times a second. Behind: how long "+
+			"ago the oldest event arrived that an answer does not have. CPU: of the process that follows the run, "+
+			"everything included; snapshots may take 20 %%.", length),
 		"", "CPU of one core", "behind, median", "behind, at most", "snapshots")
 	for _, tiles := range []int{b.pick(57, 10), b.pick(127, 14)} {
 		if err := b.follow(ctx, t, tiles, length); err != nil {
@@ -36,7 +37,7 @@ func (b *bench) follow(ctx context.Context, t *table, tiles int, length time.Dur
 	if err != nil {
 		return err
 	}
-	a, err := readArrivals(ctx, from, 0)
+	a, err := readArrivals(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -46,12 +47,12 @@ func (b *bench) follow(ctx context.Context, t *table, tiles int, length time.Dur
 	}
 	dir = filepath.Join(dir, "live.trace")
 	const every = 100 * time.Millisecond
-	first := max(len(a.all)-int(length/every), len(a.all)/2)
-	if err := a.grow(dir, a.all[:first]); err != nil {
+	first := max(len(a.blocks)-int(length/every), len(a.blocks)/2)
+	if err := a.grow(dir, a.blocks[:first]); err != nil {
 		return err
 	}
 	age := &ages{}
-	for _, k := range a.all[:first] {
+	for _, k := range a.blocks[:first] {
 		if !k.Defs {
 			age.events += k.Count
 		}
@@ -66,8 +67,8 @@ func (b *bench) follow(ctx context.Context, t *table, tiles int, length time.Dur
 	}
 	age.list, age.seen = nil, 0
 	watch := start()
-	for i, k := range a.all[first:] {
-		if err := a.grow(dir, a.all[first+i:first+i+1]); err != nil {
+	for i, k := range a.blocks[first:] {
+		if err := a.grow(dir, a.blocks[first+i:first+i+1]); err != nil {
 			return err
 		}
 		if !k.Defs {
@@ -84,6 +85,26 @@ func (b *bench) follow(ctx context.Context, t *table, tiles int, length time.Dur
 	t.row(fmt.Sprintf("%.2g million events", float64(age.events)/1e6), fmt.Sprintf("%.0f %%", cpu/wall*100),
 		fmt.Sprintf("%.2f s", median(age.list)), fmt.Sprintf("%.2f s", slices.Max(age.list)), float64(age.seen))
 	return nil
+}
+
+// followed shows a run that goes on and whose folder has everything so far, until all of it is taken in.
+func followed(ctx context.Context, dir string, events int) (*live.Run, error) {
+	r, err := live.Open(dir, live.Options{Alive: func() (alive, known bool) { return true, true }})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		status, changed := r.Status()
+		if status.Events >= uint64(events) {
+			return r, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			r.Close()
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // ages knows when events arrived, and collects how old the snapshots are.
@@ -106,6 +127,13 @@ func (g *ages) look(ctx context.Context, r *live.Run) error {
 	status, _ := r.Status()
 	if _, err := r.Factors(ctx, timeline.FactorQuery{To: max(status.WallNS, 1), Windows: 240}); err != nil {
 		return err
+	}
+	var series error
+	if err := r.Properties(ctx, func(p counters.Set) {
+		p.At(status.WallNS)
+		_, series = p.Series(counters.SeriesQuery{Names: "running,bytes", Nodes: "all", To: max(status.WallNS, 1)})
+	}); err != nil || series != nil {
+		return cmp.Or(err, series)
 	}
 	s, err := r.Snapshot(ctx)
 	if err != nil {

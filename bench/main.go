@@ -38,7 +38,6 @@ var benches = []entry{
 	{"read", "reading a trace into the model, and SLOU", benchRead},
 	{"share", "a trace of 256 nodes, analysed by one process and by several", benchShare},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
-	{"ingest", "taking in a run while it goes on, out of order", benchIngest},
 	{"follow", "how recent the page of a live run is, and what that takes", benchFollow},
 	{"watched", "CPU time of the block matrix product, watched from another process and not", benchWatched},
 	{"stream", "from a sender to a collector, beside a plain copy", benchStream},

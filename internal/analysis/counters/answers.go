@@ -1,10 +1,9 @@
 package counters
 
 import (
-	"context"
 	"math"
 
-	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // Set answers questions about the nodes and links of a run. The error of a bad question is fs.ErrInvalid or
@@ -16,10 +15,6 @@ type Set interface {
 	Series(q SeriesQuery) (SeriesAnswer, error)
 	// Matrix gives one property of every link over [from, to).
 	Matrix(value string, from, to int64) (Matrix, error)
-	// Memory tells what is held, and by whom.
-	Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, error)
-	// Balance lists what should have gone by the end of a run but is left over. The run must have ended.
-	Balance() []Violation
 }
 
 // At are the properties of nodes and links at a moment. A member is nil where it was not recorded.
@@ -78,78 +73,68 @@ type Violation struct {
 	Text  string `json:"text"`
 }
 
-// history answers questions. It is the part of a Set that a finished run and one that executes share.
+// history answers questions by step functions. Times are since the start of the run.
 type history struct {
-	refresh    func() // brings the rest up to date
-	start, end int64
-	killed     bool
-	workers    []int // by node
-	links      *linkTable
-	unknown    [quantities]bool // it was not recorded
+	wall    int64
+	workers []int // by node
+	links   *linkTable
+	unknown [quantities]bool // it was not recorded
 	// some CF has a weight other than 1; else the sum of weights is the number of CFs
 	weighted bool
-	// stored gives a step function on the common clock, nil where there is no change.
-	stored func(q quantity, place int32) *steps.Steps
+	// stored gives a step function, nil where there is no change.
+	stored func(q quantity, place int32) *steps
+	// moment gives the values at a time.
+	moment func(t int64) values
 }
 
-// tree gives the step function of a quantity, nil if it never changes, and the divisor of its values.
-func (r *history) tree(q quantity, place int32) (*steps.Steps, float64) {
+// values are those of all quantities of all places at a moment.
+type values func(q quantity, place int32) int64
+
+func newHistory(m *model.Model, links *linkTable) *history {
+	r := &history{wall: m.Wall(), links: links}
+	for i := range m.Nodes {
+		r.workers = append(r.workers, len(m.Nodes[i].Workers))
+	}
+	return r
+}
+
+// inRun moves a time into the run. The end of the run becomes the end of time, so that later records count.
+func (r *history) inRun(t int64) int64 {
+	if t >= r.wall {
+		return math.MaxInt64
+	}
+	return max(t, 0)
+}
+
+// float gives a value as it is shown.
+func (r *history) float(v values, q quantity, place int32) float64 {
 	switch {
 	case q != weight:
-		return r.stored(q, place), 1
+		return float64(v(q, place))
 	case r.weighted:
-		return r.stored(weight, place), weightUnit
+		return float64(v(weight, place)) / weightUnit
 	}
-	return r.stored(cfs, place), 1
-}
-
-func (r *history) wall() int64 { return r.end - r.start }
-
-// when moves a time since the start into the run, on the common clock. The end of the run becomes the end of
-// time, so that later records count.
-func (r *history) when(t int64) int64 {
-	switch {
-	case t >= r.wall():
-		return math.MaxInt64
-	case t <= 0:
-		return r.start
-	}
-	return r.start + t
-}
-
-func (r *history) value(q quantity, place int32, at int64) int64 {
-	if s := r.stored(q, place); s != nil {
-		return s.At(at)
-	}
-	return 0
-}
-
-func (r *history) float(q quantity, place int32, at int64) float64 {
-	if s, unit := r.tree(q, place); s != nil {
-		return float64(s.At(at)) / unit
-	}
-	return 0
+	return float64(v(cfs, place))
 }
 
 // At is part of Set.
 func (r *history) At(t int64) At {
-	r.refresh()
-	when := r.when(t)
+	at := r.moment(r.inRun(t))
 	out := At{T: t, Nodes: []NodeState{}, Links: []LinkState{}, Spread: map[string]Spread{}}
 	var busy, workers int64
 	known := func(q quantity, place int32) *int64 {
 		if r.unknown[q] {
 			return nil
 		}
-		v := r.value(q, place, when)
+		v := at(q, place)
 		return &v
 	}
 	for n, w := range r.workers {
 		i := int32(n)
-		v := func(q quantity) int64 { return r.value(q, i, when) }
+		v := func(q quantity) int64 { return at(q, i) }
 		s := NodeState{Node: n, Workers: w, CFs: v(cfs), Copies: v(copies), Objects: v(objects), Bytes: v(bytes),
 			Inner: known(inner, i), Outer: known(outer, i), Running: v(running), ReadyQueue: known(readyQueue, i),
-			Weight: r.float(weight, i, when), Waiting: v(waiting), Ready: v(ready)}
+			Weight: r.float(at, weight, i), Waiting: v(waiting), Ready: v(ready)}
 		out.Nodes = append(out.Nodes, s)
 		busy += min(max(s.Running, 0), int64(w))
 		workers += int64(w)
@@ -160,12 +145,12 @@ func (r *history) At(t int64) At {
 	for i := range table {
 		p := &table[i]
 		if p.Of == "node" && !r.unknown[p.q] && p.q != dfs && p.q != moving && len(r.workers) > 0 {
-			out.Spread[p.Name] = r.spread(p.q, when)
+			out.Spread[p.Name] = r.spread(p.q, at)
 		}
 	}
 	for _, l := range r.sortedLinks() {
 		i := r.links.index[l]
-		v := func(q quantity) int64 { return r.value(q, i, when) }
+		v := func(q quantity) int64 { return at(q, i) }
 		s := LinkState{From: l.From, To: l.To, Objects: v(moved), ObjectBytes: v(movedBytes),
 			Messages: v(messages), MessageBytes: v(messageBytes), SendQueue: known(sendQueue, i),
 			InFlight: v(inFlight), BytesInFlight: v(bytesInFlight)}
@@ -176,10 +161,10 @@ func (r *history) At(t int64) At {
 	return out
 }
 
-func (r *history) spread(q quantity, when int64) Spread {
+func (r *history) spread(q quantity, at values) Spread {
 	s := Spread{Min: math.Inf(1), Max: math.Inf(-1)}
 	for n := range r.workers {
-		v := r.float(q, int32(n), when)
+		v := r.float(at, q, int32(n))
 		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
 		s.Mean += v / float64(len(r.workers))
 	}

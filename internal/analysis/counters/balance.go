@@ -29,16 +29,21 @@ var leftovers = []struct {
 	{"link", sendQueue, "%d messages are left in the queue", "the queue of messages has %d less than none"},
 }
 
-// balance lists what is left over. lost counts, by node, the drops of copies that were never stored; each
-// gives every message.
-func (r *history) balance(lost []int64, each func(f func(g *model.Message))) []Violation {
-	out := []Violation{}
+// Balance lists what should have gone by the end of a run but is left over. The run must have ended.
+func (r *Properties) Balance() []Violation {
+	lost := make([]int64, len(r.of.m.Nodes)) // drops of copies that were never stored
+	for h := range r.of.m.Holdings() {
+		if h.From == model.None {
+			lost[h.Node]++
+		}
+	}
+	out, end := []Violation{}, r.moment(math.MaxInt64)
 	check := func(of string, at int32, node int, link, where string) {
 		for _, l := range leftovers {
 			if l.of != of || r.unknown[l.q] {
 				continue
 			}
-			v, text := r.value(l.q, at, math.MaxInt64), l.more
+			v, text := end(l.q, at), l.more
 			if v < 0 {
 				text = l.less
 			}
@@ -59,7 +64,7 @@ func (r *history) balance(lost []int64, each func(f func(g *model.Message))) []V
 	check("run", whole, -1, "", "")
 	type half struct{ sent, received int64 }
 	halves := map[int32]half{}
-	each(func(g *model.Message) {
+	eachMessage(r.of.m, func(g *model.Message) {
 		link := r.links.find(g.From, g.To)
 		h := halves[link]
 		switch {
@@ -88,40 +93,4 @@ func (r *history) balance(lost []int64, each func(f func(g *model.Message))) []V
 		}
 	}
 	return out
-}
-
-// Balance is part of Set.
-func (s *static) Balance() []Violation {
-	s.prepareAll()
-	lost := make([]int64, len(s.m.Nodes))
-	for h := range s.m.Holdings() {
-		if h.From == model.None {
-			lost[h.Node]++
-		}
-	}
-	return s.history.balance(lost, func(f func(g *model.Message)) { eachMessage(s.m, f) })
-}
-
-// Balance is part of Set.
-func (l *Live) Balance() []Violation {
-	l.refresh()
-	lost := make([]int64, len(l.nodes))
-	l.copies.each(func(_ uint32, h *holding) {
-		if h.used {
-			lost[h.node] += int64(max(h.dropped-h.stored, 0))
-		}
-	})
-	return l.balance(lost, func(f func(g *model.Message)) {
-		l.messages.each(func(_ uint32, g *liveMessage) {
-			if g.used {
-				m := l.on(g)
-				f(&m)
-			}
-		})
-		l.cfs.each(func(_ uint32, c *cfRecord) {
-			for _, m := range l.movesOf(c.id, c) {
-				f(&m)
-			}
-		})
-	})
 }

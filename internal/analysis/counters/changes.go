@@ -1,8 +1,6 @@
 package counters
 
 import (
-	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -63,9 +61,9 @@ var effects = func() (list [kinds][]effect) {
 			list[from*states+to] = stateEffects(model.CFState(from), model.CFState(to))
 		}
 	}
-	both(copyStored, 1, false, copies, objects)
+	both(copyStored, 1, false, copies)
 	both(copyStored, 1, true, bytes)
-	both(copyDropped, -1, false, copies, objects)
+	both(copyDropped, -1, false, copies)
 	both(copyDropped, -1, true, bytes)
 	list[dfMade] = []effect{{dfs, true, false, 1}}
 	list[dfGone] = []effect{{dfs, true, false, -1}}
@@ -98,7 +96,7 @@ func stateEffects(from, to model.CFState) (list []effect) {
 		n     int8
 	}{{from, -1}, {to, 1}} {
 		for _, e := range []effect{{q: quantity(x.state)}, // the states of CFs are the first quantities
-			{q: cfs}, {q: objects}, {q: weight, sized: true}} {
+			{q: cfs}, {q: weight, sized: true}} {
 			e.n = x.n
 			if x.state < model.CFMoving {
 				list = append(list, e)
@@ -113,73 +111,4 @@ func stateEffects(from, to model.CFState) (list []effect) {
 		e.n = -e.n
 		return slices.Contains(list, e)
 	})
-}
-
-// each tells by how much a change makes quantities grow, n times.
-func (c *change) each(n int64, grow func(q quantity, place int32, t, d int64)) {
-	for _, e := range effects[c.kind] {
-		place, d := c.place, n*int64(e.n)
-		if e.whole {
-			place = whole
-		}
-		if e.sized {
-			d *= c.size
-		}
-		if d != 0 && (e.whole || place != whole) {
-			grow(e.q, place, c.t, d)
-		}
-	}
-}
-
-// arrange puts changes in order of time, into the list or the spare one, and returns that first. They are
-// many, spread over the run and nearly in order. So each goes into its bucket, a small piece of the time, and
-// the few of a bucket are sorted.
-func arrange(list, spare []change) (ordered, rest []change) {
-	const perBucket = 4
-	if len(list) == 0 {
-		return list, spare
-	}
-	low, high, inOrder := list[0].t, list[0].t, true
-	for i := 1; i < len(list); i++ {
-		inOrder = inOrder && list[i].t >= list[i-1].t
-		low, high = min(low, list[i].t), max(high, list[i].t)
-	}
-	if inOrder {
-		return list, spare
-	}
-	shift := max(bits.Len64(uint64(high)-uint64(low))-bits.Len(uint(len(list)/perBucket)), 0)
-	bucket := func(t int64) uint64 { return (uint64(t) - uint64(low)) >> shift }
-	next := make([]uint32, bucket(high)+2) // where the next of a bucket goes
-	for i := range list {
-		next[bucket(list[i].t)+1]++
-	}
-	for b := range len(next) - 1 {
-		next[b+1] += next[b]
-	}
-	out := slices.Grow(spare[:0], len(list))[:len(list)]
-	for i := range list {
-		b := bucket(list[i].t)
-		out[next[b]] = list[i]
-		next[b]++
-	}
-	from := uint32(0) // now next[b] is where bucket b ends
-	for _, end := range next[:len(next)-1] {
-		sortFew(out[from:end])
-		from = end
-	}
-	return out, list
-}
-
-// sortFew sorts the changes of a bucket.
-func sortFew(list []change) {
-	const few = 24
-	if len(list) > few {
-		slices.SortFunc(list, func(x, y change) int { return cmp.Compare(x.t, y.t) })
-		return
-	}
-	for i := 1; i < len(list); i++ {
-		for k := i; k > 0 && list[k].t < list[k-1].t; k-- {
-			list[k], list[k-1] = list[k-1], list[k]
-		}
-	}
 }

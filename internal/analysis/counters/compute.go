@@ -2,21 +2,17 @@
 // fragments by state, what is under way on the links and how much was sent, for the whole run, for each node
 // and for each link.
 //
-// # One definition, three uses
+// # One definition, several uses
 //
 // Each quantity stands once in the table of quantities.go: its names, its unit, what it is in words. What
 // happens to a CF, a DF, a message or a queue is a change, and changes.go says once what each kind of change
-// does to the quantities. Three readers take changes:
+// does to the quantities. The changes of a model are found in one way (sources.go) and put in order of time
+// (record.go). Two readers follow them:
 //
-//	Compute    the report: windows of equal length, peaks and sums, by one process or by several
-//	FromModel  the page, for a finished trace: step functions that answer questions about any interval
-//	Live       the page, while a run executes: the same step functions; blocks may arrive in any order
+//	Compute     the report: windows of equal length, peaks and sums, by one process or by several
+//	Properties  the page: step functions that answer questions about any interval
 //
-// The first two find the changes of a model in the same way (sources.go). The step functions are package
-// steps.
-//
-// Why not one reader: for a finished trace, Live takes several times the CPU time of Compute, since it keeps
-// every fact so that late ones can be put in their place. Compute in turn needs all facts first.
+// Sums are for runs that are too long for one model: they take changes from events, without order.
 //
 // # Levels and amounts
 //
@@ -204,7 +200,6 @@ type computation struct {
 	group   procs.Group
 	grid    grid
 	unknown [quantities]bool // series that cannot be computed
-	spare   sync.Pool        // *[2][]change, which families use one after another
 	res     *Result
 	mu      sync.Mutex
 }

@@ -27,3 +27,56 @@ func BenchmarkCompute(b *testing.B) {
 	b.ReportMetric(float64(clock.ProcessCPU()-cpu)/float64(b.N)/1e6, "cpu-ms/op")
 	b.ReportMetric(float64(m.Events)/1e6, "Mevents")
 }
+
+// BenchmarkFromModel answers the first question about a finished trace: all properties of all nodes.
+func BenchmarkFromModel(b *testing.B) {
+	path := os.Getenv("WHYSLOW_TRACE")
+	if path == "" {
+		b.Skip("WHYSLOW_TRACE names no trace")
+	}
+	o := load(b, path)
+	b.Cleanup(func() { o.r.Close() })
+	cpu := clock.ProcessCPU()
+	for b.Loop() {
+		s := o.set(b)
+		s.At(o.m.Wall())
+	}
+	b.ReportMetric(float64(clock.ProcessCPU()-cpu)/float64(b.N)/1e6, "cpu-ms/op")
+	b.ReportMetric(float64(o.m.Events)/1e6, "Mevents")
+}
+
+// BenchmarkMemory asks who holds what in the middle of a finished trace.
+func BenchmarkMemory(b *testing.B) {
+	path := os.Getenv("WHYSLOW_TRACE")
+	if path == "" {
+		b.Skip("WHYSLOW_TRACE names no trace")
+	}
+	o := load(b, path)
+	b.Cleanup(func() { o.r.Close() })
+	s, at := o.set(b), o.m.Wall()/2
+	for b.Loop() {
+		if _, err := s.Memory(context.Background(),
+			counters.MemoryQuery{To: o.m.Wall(), T: &at}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkQuestions follows a thousand points of every property of all nodes.
+func BenchmarkQuestions(b *testing.B) {
+	path := os.Getenv("WHYSLOW_TRACE")
+	if path == "" {
+		b.Skip("WHYSLOW_TRACE names no trace")
+	}
+	o := load(b, path)
+	b.Cleanup(func() { o.r.Close() })
+	s := o.set(b)
+	names, _ := allNames()
+	for b.Loop() {
+		if _, err := s.Series(counters.SeriesQuery{Names: names, Nodes: "all", To: o.m.Wall(),
+			Points: 1000}); err != nil {
+			b.Fatal(err)
+		}
+		s.At(o.m.Wall() / 2)
+	}
+}

@@ -1,11 +1,11 @@
 package counters
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
@@ -75,7 +75,6 @@ func interval(from, to int64) error {
 
 // Series is part of Set.
 func (r *history) Series(q SeriesQuery) (SeriesAnswer, error) {
-	r.refresh()
 	out := SeriesAnswer{From: q.From, To: q.To, Series: []Curve{}}
 	n, err := points(q.Points)
 	if err != nil {
@@ -118,7 +117,7 @@ func (r *history) Series(q SeriesQuery) (SeriesAnswer, error) {
 			}
 		}
 	}
-	out.WindowNS, n = steps.Width(q.From, q.To, n)
+	out.WindowNS, n = windowWidth(q.From, q.To, n)
 	for i, w := range wanted {
 		s := &out.Series[i]
 		if s.Mean = make([]*float64, n); !r.unknown[w.of.q] {
@@ -175,13 +174,14 @@ func (r *history) places(p *Property, q SeriesQuery) (list []int32, err error) {
 
 // sortedLinks gives the links with traffic, by from, then to.
 func (r *history) sortedLinks() []query.Link {
+	sent := r.moment(math.MaxInt64)
 	list := slices.DeleteFunc(slices.Clone(r.links.list), func(l query.Link) bool {
 		i, queue := r.links.index[l], int64(0)
 		if f := r.stored(sendQueue, i); f != nil {
-			_, queue = f.Range(math.MinInt64, math.MaxInt64-1)
+			_, queue = f.extremes(math.MinInt64, math.MaxInt64-1)
 		}
 		return l.From >= len(r.workers) || l.To >= len(r.workers) ||
-			queue == 0 && r.value(messages, i, math.MaxInt64) == 0
+			queue == 0 && sent(messages, i) == 0
 	})
 	slices.SortFunc(list, compareLinks)
 	return list
@@ -190,11 +190,14 @@ func (r *history) sortedLinks() []query.Link {
 // fill works out the windows of a series.
 func (r *history) fill(s *Curve, p *Property, place int32, from, to, width int64) {
 	n := len(s.Mean)
-	f, unit := r.tree(p.q, place)
-	if f == nil {
-		f = &steps.Steps{}
+	q, unit, end := p.q, 1.0, r.wall
+	switch {
+	case q == weight && r.weighted:
+		unit = weightUnit
+	case q == weight:
+		q = cfs
 	}
-	end := r.wall()
+	f := cmp.Or(r.stored(q, place), &steps{})
 	values := make([]float64, n)
 	if p.Kind == "amount" {
 		s.Sum = make([]float64, n)
@@ -213,46 +216,46 @@ func (r *history) fill(s *Curve, p *Property, place int32, from, to, width int64
 		return
 	}
 	s.Min, s.Max, s.Last = make([]float64, n), make([]float64, n), make([]float64, n)
-	final := f.End()
+	final := f.end()
 	for i := range n {
 		a := from + int64(i)*width
 		b := min(a+width, to)
 		w := r.window(f, a, b, final)
-		s.Min[i], s.Max[i], s.Last[i] = float64(w.Min)/unit, float64(w.Max)/unit, float64(w.Last)/unit
+		s.Min[i], s.Max[i], s.Last[i] = float64(w.min)/unit, float64(w.max)/unit, float64(w.last)/unit
 		if a < end || a == 0 {
-			values[i] = w.Mean / unit
+			values[i] = w.mean / unit
 			s.Mean[i] = &values[i]
 		}
 	}
 }
 
 // before is the amount up to but not including t; at the end of the run, all of it.
-func (r *history) before(f *steps.Steps, t int64) int64 {
+func (r *history) before(f *steps, t int64) int64 {
 	switch {
-	case t >= r.wall():
-		return f.End()
+	case t >= r.wall:
+		return f.end()
 	case t <= 0:
 		return 0
 	}
-	return f.At(r.start + t - 1)
+	return f.at(t - 1)
 }
 
 // window tells what a level does in [a, b). Before the run it is 0, from its end on it is final.
-func (r *history) window(f *steps.Steps, a, b int64, final int64) steps.Window {
-	end := r.wall()
+func (r *history) window(f *steps, a, b int64, final int64) window {
+	end := r.wall
 	if b <= 0 && end > 0 {
-		return steps.Window{}
+		return window{}
 	}
 	if a >= end {
-		return steps.Window{Mean: float64(final), Min: final, Max: final, Last: final}
+		return window{float64(final), final, final, final}
 	}
 	low, high := max(a, 0), min(b, end)
-	w := f.Window(r.start+low, r.start+high)
+	w := f.window(low, high)
 	if a < 0 {
-		w.Min, w.Max = min(w.Min, 0), max(w.Max, 0)
+		w.min, w.max = min(w.min, 0), max(w.max, 0)
 	}
 	if b >= end {
-		w.Min, w.Max, w.Last = min(w.Min, final), max(w.Max, final), final
+		w.min, w.max, w.last = min(w.min, final), max(w.max, final), final
 	}
 	// The mean is over the time within the run.
 	return w

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,7 @@ var asSeries = []string{counters.BytesHeld, counters.CopiesHeld, counters.DFs, c
 	counters.CFsMoved, counters.ReadyQueue, counters.SendQueue}
 
 // likeSeries compares all that the report tells about a run with what a set does.
-func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
+func likeSeries(t sloutest.TB, o *opened, s *counters.Properties, windows int) error {
 	r, err := counters.Compute(context.Background(), o.m, counters.Options{Windows: windows, Links: -1,
 		Holders: -1}, nil)
 	if err != nil {
@@ -90,7 +91,7 @@ func likeSeries(t sloutest.TB, o *opened, s counters.Set, windows int) error {
 }
 
 // likePeaks compares who holds what when most is held.
-func likePeaks(s counters.Set, r *counters.Result) error {
+func likePeaks(s *counters.Properties, r *counters.Result) error {
 	if r.Memory == nil {
 		return nil
 	}
@@ -117,37 +118,16 @@ func likePeaks(s counters.Set, r *counters.Result) error {
 	return nil
 }
 
-// TestLikeSeries compares random runs, whole and damaged, as told by a model and by a Live.
+// TestLikeSeries compares random runs, whole and damaged.
 func TestLikeSeries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := randomScript(t, false, false)
+		s := randomScript(t, rapid.IntRange(0, 3).Draw(t, "harmed") == 0, rapid.Bool().Draw(t, "drifting"))
 		o := open(t, s.text(nil))
 		defer o.close()
-		live := counters.NewLive(counters.LiveOptions{})
-		live.Info(o.r.Run())
-		for _, b := range o.streams(t) {
-			live.Add(o.r.Defs(b.Node), part(b, 0, b.N))
-		}
-		windows := rapid.IntRange(1, 30).Draw(t, "windows")
-		for _, set := range []counters.Set{o.set(t), liveButHolders{live, o.set(t)}} {
-			if err := likeSeries(t, o, set, windows); err != nil {
-				t.Fatalf("%T: %v\n%s", set, err, s.text(nil))
-			}
+		if err := likeSeries(t, o, o.set(t), rapid.IntRange(1, 30).Draw(t, "windows")); err != nil {
+			t.Fatalf("%v\n%s", err, s.text(nil))
 		}
 	})
-}
-
-// liveButHolders is a Live that has holders told by another set.
-type liveButHolders struct {
-	*counters.Live
-	other counters.Set
-}
-
-func (l liveButHolders) Memory(ctx context.Context, q counters.MemoryQuery) (counters.MemoryAnswer, error) {
-	m, err := l.Live.Memory(ctx, q)
-	other, err2 := l.other.Memory(ctx, q)
-	m.Holders, m.HoldersMore = other.Holders, other.HoldersMore
-	return m, errors.Join(err, err2)
 }
 
 const two = `#run {"ended":"done","nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":0,"workers":1}]}
@@ -247,3 +227,63 @@ func TestQuestions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTogether asks a set from several goroutines at once.
+func TestTogether(t *testing.T) {
+	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(two))
+	defer o.close()
+	s := o.set(t)
+	want := asJSON(t, everything(t, o.set(t), 0, 100, 50, 7))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got := asJSON(t, everything(t, s, 0, 100, 50, 7)); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// FuzzSeries asks arbitrary questions.
+func FuzzSeries(f *testing.F) {
+	f.Add("bytes,running", "0,2-3", "0->1", int64(0), int64(100), 7)
+	f.Add("objects", "all", "sum", int64(-5), int64(1)<<62, 0)
+	f.Add("cfs_moved,,", "sum", "0->1,1->0", int64(math.MinInt64), int64(math.MaxInt64), 1<<20)
+	o := open(f, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
+		" GlobalEvents.").Replace(two))
+	f.Cleanup(o.close)
+	s := o.set(f)
+	f.Fuzz(func(t *testing.T, names, nodes, links string, from, to int64, n int) {
+		a, err := s.Series(counters.SeriesQuery{Names: names, Nodes: nodes, Links: links, From: from, To: to,
+			Points: n})
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%q", err)
+			}
+			return
+		}
+		if err := counters.WriteAnswerCSV(discard{}, a); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range a.Series {
+			if int64(len(x.Mean)-1)*a.WindowNS >= to-from {
+				t.Fatal(len(x.Mean), a.WindowNS)
+			}
+		}
+		if _, err := s.Matrix(names, from, to); err == nil && from >= to {
+			t.Fatal("a matrix of nothing")
+		}
+		if _, err := s.Memory(context.Background(), counters.MemoryQuery{From: from, To: to, T: &to,
+			Points: n}); err == nil && from >= to {
+			t.Fatal("memory of nothing")
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+var _ sloutest.TB = (*testing.F)(nil)

@@ -84,7 +84,7 @@ func (o *opened) close() {
 	os.RemoveAll(o.dir)
 }
 
-func (o *opened) set(t sloutest.TB) counters.Set {
+func (o *opened) set(t sloutest.TB) *counters.Properties {
 	t.Helper()
 	s, err := counters.FromModel(context.Background(), o.m, o.r)
 	if err != nil {
@@ -146,7 +146,7 @@ var matrixValues = []string{"objects", "object_bytes", "messages", "message_byte
 	"bandwidth"}
 
 // everything asks a set about an interval.
-func everything(t sloutest.TB, s counters.Set, from, to, at int64, n int) []any {
+func everything(t sloutest.TB, s *counters.Properties, from, to, at int64, n int) []any {
 	t.Helper()
 	out := []any{s.At(at), s.At(to), s.Balance()}
 	keep := func(v any, err error) {
@@ -170,25 +170,6 @@ func everything(t sloutest.TB, s counters.Set, from, to, at int64, n int) []any 
 	m.Holders, m.HoldersMore = nil, 0
 	keep(m, err)
 	return out
-}
-
-// sameSet compares two sets in all that can be asked.
-func sameSet(t *rapid.T, got, want counters.Set, wall int64) error {
-	from := rapid.Int64Range(-3, wall).Draw(t, "from")
-	to := rapid.Int64Range(from+1, wall+5).Draw(t, "to")
-	if rapid.Bool().Draw(t, "whole") {
-		from, to = 0, max(wall, 1)
-	}
-	at := rapid.Int64Range(-1, wall+1).Draw(t, "at")
-	n := rapid.IntRange(1, 12).Draw(t, "points")
-	g, w := everything(t, got, from, to, at, n), everything(t, want, from, to, at, n)
-	for i := range g {
-		if d := cmp.Diff(w[i], g[i]); d != "" {
-			return fmt.Errorf("[%d, %d) at %d in %d windows, of %d (-model +live):\n%s", from, to, at, n,
-				wall, d)
-		}
-	}
-	return nil
 }
 
 func asJSON(t sloutest.TB, v any) string {
@@ -216,4 +197,92 @@ func golden(t *testing.T, name, got string) {
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", path, d)
 	}
+}
+
+// randomScript makes a run of everything that properties are made of. Where harmed, it makes little sense.
+func randomScript(t *rapid.T, harmed, drifting bool) *script {
+	run := sloutest.Random(t)
+	switch rapid.IntRange(0, 5).Draw(t, "end") {
+	case 0:
+		run.Kill(t)
+	case 1:
+		run.Stick(t)
+	default:
+		run.Ended = "done"
+	}
+	if harmed {
+		run.Harm(t)
+	}
+	s := &script{nodes: run.Nodes}
+	text, events := run.Text(), run.EventText()
+	s.header = strings.TrimSuffix(text, events)
+	n := func(lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, "n") }
+	lines := strings.SplitAfter(events, "\n")
+	for i, e := range run.Events {
+		what := strings.SplitN(strings.TrimSuffix(lines[i], "\n"), " ", 4)[3]
+		if e.Kind == "CFEvents.onCreated" && n(0, 9) == 0 {
+			what = strings.Replace(what, "indices=", fmt.Sprintf("weight=%d.5 indices=", n(0, 3)), 1)
+		}
+		s.lines = append(s.lines, line{e.Time, e.Node, e.Stream, what})
+	}
+	end := int64(0)
+	for _, l := range s.lines {
+		end = max(end, l.time)
+	}
+	add := func(at int64, node int, format string, args ...any) {
+		s.lines = append(s.lines, line{at, node, []int{0, sloutest.System, 11}[n(0, 2)],
+			fmt.Sprintf(format, args...)})
+	}
+	at := func(lo int64) int64 { return rapid.Int64Range(min(lo, end), end).Draw(t, "t") }
+	node := func() int { return n(0, run.Nodes-1) }
+	if run.DFs > 0 {
+		for range n(0, 25) {
+			df, where, from := n(1, run.DFs), node(), at(0)
+			add(from, where, "DFEvents.onStored df=%d size=8", df)
+			if n(0, 5) > 0 {
+				add(at(from), where, "DFEvents.onDropped df=%d size=8", df)
+			}
+		}
+		for range n(0, 6) {
+			add(at(0), node(), "DFEvents.onDestroy df=%d size=8 reason=expired", n(1, run.DFs))
+		}
+		for range n(0, 3) * n(0, 1) {
+			add(at(0), node(), "DFEvents.onCreate df=%d size=%d cf=-", n(1, run.DFs), n(0, 100))
+		}
+	}
+	for where := range run.Nodes {
+		for range n(0, 5) {
+			s.lines = append(s.lines, line{at(0), where, 12,
+				fmt.Sprintf("GlobalEvents.onReadyQueue length=%d", n(0, 9))})
+		}
+		for range n(0, 5) {
+			s.lines = append(s.lines, line{at(0), where, 12,
+				fmt.Sprintf("GlobalEvents.onSendQueue peer=%d length=%d", node(), n(0, 9))})
+		}
+		for range n(0, 5) {
+			add(at(0), where, "GlobalEvents.onRelations inner=%d outer=%d", n(-5, 9), n(-5, 9))
+		}
+	}
+	slices.SortStableFunc(s.lines, func(a, b line) int {
+		if harmed {
+			return 0
+		}
+		return int(a.time - b.time)
+	})
+	if drifting {
+		for where := 1; where < run.Nodes; where++ {
+			last := int64(0)
+			for range n(1, 4) {
+				// Its clock may run backwards on the common one.
+				i := n(0, len(s.lines)-1)
+				if last = max(last, s.lines[i].time); n(0, 3) == 0 {
+					last = s.lines[i].time
+				}
+				s.lines = slices.Insert(s.lines, i,
+					line{last, where, 13, fmt.Sprintf("GlobalEvents.onClockSync offset=%d error=1",
+						n(-30, 30))})
+			}
+		}
+	}
+	return s
 }

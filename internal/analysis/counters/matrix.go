@@ -33,7 +33,6 @@ const maxMatrix = 1024
 
 // Matrix is part of Set.
 func (r *history) Matrix(value string, from, to int64) (Matrix, error) {
-	r.refresh()
 	nodes := len(r.workers)
 	m := Matrix{Value: value, Nodes: nodes, Cells: make([][]*float64, nodes)}
 	var names []string
@@ -80,7 +79,7 @@ func (r *history) Matrix(value string, from, to int64) (Matrix, error) {
 			}
 			v = 0
 			if f := r.stored(sendQueue, place); f != nil {
-				v = float64(r.window(f, from, to, f.End()).Max)
+				v = float64(r.window(f, from, to, f.end()).max)
 			}
 		case "flight_ns":
 			n := sum(flights)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
 )
@@ -27,7 +26,7 @@ type MemoryAnswer struct {
 	Total    Held         `json:"total"`
 	T        int64        `json:"t"`
 	Bytes    int64        `json:"bytes"` // at T
-	// Holders are what the bytes at T belong to, largest first. Empty from a Live, which knows none.
+	// Holders are what the bytes at T belong to, largest first.
 	Holders     []NodeHolder `json:"holders"`
 	HoldersMore int          `json:"holders_more"` // not listed
 }
@@ -57,9 +56,8 @@ type NodeHolder struct {
 	DF      string `json:"df"`        // its key
 }
 
-// Memory is part of Set. It gives no holders; a model has them.
-func (r *history) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error) {
-	r.refresh()
+// Memory tells what is held, and by whom. It fails when ctx ends.
+func (r *Properties) Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, error) {
 	m := MemoryAnswer{From: q.From, To: q.To, Nodes: []NodeMemory{}, Holders: []NodeHolder{}}
 	n, err := points(q.Points)
 	if err == nil {
@@ -71,18 +69,18 @@ func (r *history) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error)
 	if n*len(r.workers) > maxAnswer {
 		return m, query.Bad("%d points of %d nodes are too many; ask for fewer", n, len(r.workers))
 	}
-	m.WindowNS, n = steps.Width(q.From, q.To, n)
+	m.WindowNS, n = windowWidth(q.From, q.To, n)
 	held := func(at int32) Held {
 		h := Held{make([]float64, n), make([]float64, n)}
 		f := r.stored(bytes, at)
 		if f == nil || r.unknown[bytes] {
 			return h
 		}
-		final := f.End()
+		final := f.end()
 		for i := range n {
 			a := q.From + int64(i)*m.WindowNS
 			w := r.window(f, a, min(a+m.WindowNS, q.To), final)
-			h.Mean[i], h.Max[i] = w.Mean, float64(w.Max)
+			h.Mean[i], h.Max[i] = w.mean, float64(w.max)
 		}
 		return h
 	}
@@ -90,19 +88,22 @@ func (r *history) Memory(_ context.Context, q MemoryQuery) (MemoryAnswer, error)
 	for i := range r.workers {
 		m.Nodes = append(m.Nodes, NodeMemory{i, held(int32(i))})
 	}
-	m.T = min(max(q.From, 0), r.wall())
+	m.T = min(max(q.From, 0), r.wall)
 	if f := r.stored(bytes, whole); q.T != nil {
 		m.T = *q.T
 	} else if f != nil {
-		high := min(max(q.To, 0), r.wall())
-		t, v := f.Peak(r.start+m.T, r.start+high)
-		m.T = t - r.start
-		if high == r.wall() && f.End() > v {
-			m.T = high // what was recorded after the end counts as at the end
-		}
+		high := min(max(q.To, 0), r.wall)
+		m.T, _ = f.peak(m.T, high)
 	}
-	m.Bytes = r.value(bytes, whole, r.when(m.T))
-	return m, nil
+	at := r.inRun(m.T)
+	if f := r.stored(bytes, whole); f != nil {
+		m.Bytes = f.at(at)
+	}
+	if at < r.wall {
+		at += r.of.m.Start
+	}
+	m.Holders, m.HoldersMore, err = holders(ctx, r.of.m, at)
+	return m, err
 }
 
 // maxHolders is how many holders are listed.

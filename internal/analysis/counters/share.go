@@ -3,7 +3,6 @@ package counters
 import (
 	"errors"
 	"slices"
-	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -30,16 +29,8 @@ var errBadShare = errors.New("internal error: what another process sent about co
 // known to all.
 func (c *computation) levels(g family, s source, wanted []quantity, places int) ([][]level, error) {
 	s.m = c.m
-	buffers, _ := c.spare.Get().(*[2][]change)
-	if buffers == nil {
-		buffers = new([2][]change)
-	}
-	list, spare := s.changes(g, buffers[0][:0], buffers[1][:0])
-	defer func() { c.spare.Put(&[2][]change{list, spare}) }()
-	for i := range list {
-		list[i].t = c.grid.clamp(list[i].t)
-	}
-	rounds, err := c.most(int64(len(list))/changesPerRound + 1)
+	list := s.record(g)
+	rounds, err := c.most(int64(list.Len())/changesPerRound + 1)
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +60,14 @@ func (c *computation) levels(g family, s source, wanted []quantity, places int) 
 		}
 		from, to := c.windowsOf(c.group.Rank(), low, high)
 		table.enter(c, from, to, begin)
+		done := 0
 		for w := from; w < to; w++ {
 			if err := c.ctx.Err(); err != nil {
 				return nil, err
 			}
 			end := c.until(changes, w)
-			table.follow(changes[:end])
-			changes = changes[end:]
+			table.follow(changes, done, end)
+			done = end
 			for i := range table.list {
 				table.list[i].close(w, &c.grid)
 			}
@@ -100,12 +92,11 @@ func (c *computation) levels(g family, s source, wanted []quantity, places int) 
 }
 
 // until is how many changes there are up to the end of a window.
-func (c *computation) until(list []change, window int) int {
+func (c *computation) until(list *record, window int) int {
 	if window == c.grid.n-1 {
-		return len(list)
+		return list.Len()
 	}
-	end := int64(window+1) * c.grid.width
-	return sort.Search(len(list), func(i int) bool { return list[i].t >= end })
+	return list.upTo(int64(window+1)*c.grid.width - 1)
 }
 
 // enter makes the levels ready to be followed through some windows, from the values that they have before
@@ -132,13 +123,13 @@ func (c *computation) windowsOf(rank, low, high int) (from, to int) {
 // begin gives the values with which the windows of this process begin, by the changes that each process has
 // in this round, and moves before on to the end of the round.
 func (c *computation) begin(wanted []quantity, places int, before []int64,
-	changes []change) ([]int64, error) {
+	changes *record) ([]int64, error) {
 	begin := slices.Clone(before)
 	if c.group.Size() == 1 {
 		return begin, nil
 	}
 	net := newLevelTable(wanted, places)
-	net.follow(changes)
+	net.follow(changes, 0, changes.Len())
 	own := make([]int64, len(before))
 	for i := range own {
 		own[i] = net.list[i].now
@@ -158,53 +149,41 @@ func (c *computation) begin(wanted []quantity, places int, before []int64,
 	return begin, err
 }
 
-// sentChanges are changes on their way to another process, column by column.
-type sentChanges struct {
-	T, Size []int64
-	Place   []int32
-	Kind    []byte
-}
-
 // swap gives the changes of the windows from low up to but not including high to the processes that have
 // these. It returns those of the windows of this process, from all processes, in order of time.
-func (c *computation) swap(own []change, low, high int) ([]change, error) {
+func (c *computation) swap(own *record, low, high int) (*record, error) {
 	if c.group.Size() == 1 {
 		return own, nil
 	}
-	out := make([]sentChanges, c.group.Size())
+	out := make([]*record, c.group.Size())
 	for rank := range out {
-		from, to := c.windowsOf(rank, low, high)
-		if from == to {
-			continue
+		first, end := 0, 0
+		if from, to := c.windowsOf(rank, low, high); from < to {
+			if from > 0 {
+				first = c.until(own, from-1)
+			}
+			end = c.until(own, to-1)
 		}
-		first := 0
-		if from > 0 {
-			first = c.until(own, from-1)
-		}
-		x := &out[rank]
-		for _, v := range own[first:c.until(own, to-1)] {
-			x.T, x.Size = append(x.T, v.t), append(x.Size, v.size)
-			x.Place, x.Kind = append(x.Place, v.place), append(x.Kind, byte(v.kind))
-		}
+		out[rank] = own.part(first, end)
 	}
 	in, err := procs.Swap(c.group, out)
 	if err != nil {
 		return nil, err
 	}
-	var all []change
+	n := 0
 	for _, x := range in {
-		if n := len(x.T); len(x.Size) != n || len(x.Place) != n || len(x.Kind) != n {
+		if !x.sound() {
 			return nil, errBadShare
 		}
-		for i, t := range x.T {
-			if x.Kind[i] >= byte(kinds) {
-				return nil, errBadShare
-			}
-			all = append(all, change{t, x.Size[i], x.Place[i], kind(x.Kind[i])})
-		}
+		n += x.Len()
 	}
-	all, _ = arrange(all, nil)
-	return all, nil
+	return newRecord(0, c.m.Wall(), n, own.Size != nil, func(emit func(c change)) {
+		for _, x := range in {
+			for i := range x.T {
+				emit(x.at(i))
+			}
+		}
+	}), nil
 }
 
 // gatherWindows gives rank 0 the windows of everybody, of those from low up to but not including high.

@@ -22,7 +22,6 @@ const (
 	readyQueues
 	sendQueues
 	related
-	together // objects: what lives and held make together
 	families
 )
 
@@ -31,8 +30,6 @@ func (q quantity) family() family {
 	switch q {
 	case copies, bytes:
 		return held
-	case objects:
-		return together
 	case dfs:
 		return existing
 	case readyQueue:
@@ -53,23 +50,30 @@ func (q quantity) family() family {
 type source struct {
 	m        *model.Model
 	links    *linkTable
-	weighted bool       // CFs have weights
-	place    []int32    // by link: its place; nil: that is its number
-	flights  bool       // how long messages flew is wanted too
-	met      *meeting   // nil: no other process knows CFs of this one
-	relation [][]sample // by node, on its own clock
+	weighted bool         // CFs have weights
+	place    []int32      // by link: its place; nil: that is its number
+	flights  bool         // how long messages flew is wanted too
+	met      *meeting     // nil: no other process knows CFs of this one
+	relation [][]relation // by node, on its own clock
 	// extra is how many destructions of a DF are to be left out; see tooOften.
 	extra map[model.DF]int32
 }
 
-// changes gives the changes of a family in order of time. It appends them to the first of two lists, which it
-// returns, perhaps in the other order; both may be used again.
-func (s *source) changes(g family, list, spare []change) (ordered, rest []change) {
+// relation is a recorded change of the relations of a node.
+type relation struct{ t, inner, outer int64 }
+
+// record gives the changes of a family.
+func (s *source) record(g family) *record {
 	m := s.m
-	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: len(m.MadeTime),
-		sent: 2 * (len(m.DFMessages) + len(m.Moves))}
-	list = slices.Grow(list, about[g])
-	emit := func(c change) { list = append(list, c) }
+	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: 2 * len(m.MadeTime),
+		sent: 2 * (len(m.DFMessages) + len(m.Moves)), readyQueues: len(m.Queues), sendQueues: len(m.Queues)}
+	sized := g != existing && (g != lives || s.weighted)
+	return newRecord(m.Start, m.End, about[g], sized, func(emit func(c change)) { s.changes(g, emit) })
+}
+
+// changes gives the changes of a family in any order.
+func (s *source) changes(g family, emit func(c change)) {
+	m := s.m
 	switch g {
 	case lives:
 		s.lives(emit)
@@ -99,15 +103,14 @@ func (s *source) changes(g family, list, spare []change) (ordered, rest []change
 			emit(change{q.Time, d, s.links.find(q.Node, q.Peer), sendLength})
 		}
 	case related:
-		for n, samples := range s.relation {
-			for _, v := range samples {
+		for n, list := range s.relation {
+			for _, v := range list {
 				t := model.Common(v.t, m.Clock(n))
-				emit(change{t, v.a, int32(n), innerChanged})
-				emit(change{t, v.b, int32(n), outerChanged})
+				emit(change{t, v.inner, int32(n), innerChanged})
+				emit(change{t, v.outer, int32(n), outerChanged})
 			}
 		}
 	}
-	return arrange(list, spare)
 }
 
 // lives tells what CFs went through.

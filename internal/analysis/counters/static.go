@@ -2,31 +2,36 @@ package counters
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 
-	"github.com/whyslow/whyslow/internal/analysis/counters/steps"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
-// static is a Set of a whole model. A family of quantities is worked out when somebody first asks. Any number
-// of goroutines may ask.
-type static struct {
-	source
-	history
-	once  [families]sync.Once
-	built [quantities]built
+// Properties are the Set of a model. A quantity is worked out when somebody first asks. Any number of
+// goroutines may ask.
+type Properties struct {
+	*history
+	of      source
+	records [families]func() *record
+	once    [quantities]sync.Once
+	built   [quantities]built
+	asked   [quantities]atomic.Bool
+	moments atomic.Bool // values at a time were asked for
 }
 
 // built are the step functions of one quantity.
 type built struct {
-	whole  *steps.Steps
-	places []*steps.Steps
+	whole  *steps
+	places []*steps
 }
 
 // at gives the step function of a place, or of the whole run; nil where there is none.
-func (b *built) at(place int32) *steps.Steps {
+func (b *built) at(place int32) *steps {
 	switch {
 	case place == whole:
 		return b.whole
@@ -36,130 +41,150 @@ func (b *built) at(place int32) *steps.Steps {
 	return nil
 }
 
-// add makes a change in a step function.
-func (b *built) add(place int32, t, d int64) {
-	s := &b.whole
-	if place >= 0 {
-		for int(place) >= len(b.places) {
-			b.places = append(b.places, nil)
+// build follows a quantity through a record.
+func (b *built) build(q quantity, list *record) {
+	var rows [kinds][]effect
+	for k := range rows {
+		rows[k] = slices.DeleteFunc(slices.Clone(effects[k]), func(e effect) bool { return e.q != q })
+	}
+	b.places = nil
+	each := func(f func(at int32, i int, e *effect)) {
+		for i, k := range list.Kind {
+			for r := range rows[k] {
+				if e := &rows[k][r]; e.whole {
+					f(0, i, e)
+				} else if at := list.Place[i]; at != whole {
+					f(at+1, i, e)
+				}
+			}
 		}
-		s = &b.places[place]
 	}
-	if *s == nil {
-		*s = &steps.Steps{}
+	var count []int // of the whole run, then by place
+	each(func(at int32, _ int, _ *effect) {
+		for int(at) >= len(count) {
+			count = append(count, 0)
+		}
+		count[at]++
+	})
+	all := make([]*steps, len(count))
+	each(func(at int32, i int, e *effect) {
+		d := int64(e.n)
+		if e.sized {
+			d *= list.size(i)
+		}
+		if d == 0 {
+			return
+		}
+		if all[at] == nil {
+			all[at] = newSteps(count[at])
+		}
+		all[at].add(list.T[i], d)
+	})
+	for _, s := range all {
+		if s != nil {
+			s.settle()
+		}
 	}
-	(*s).Add(t, d)
+	if len(all) > 0 {
+		b.whole, b.places = all[0], all[1:]
+	}
 }
 
-// FromModel makes a Set of a model. A model does not have relations: they are read from r, the trace that the
-// model was built from; nil means that they are not known. It fails when ctx ends.
-func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (Set, error) {
-	s := &static{source: source{m: m, links: newLinkTable(), flights: true}}
-	x := &s.history
-	x.start, x.end, x.killed, x.links = m.Start, m.End, m.Killed, s.source.links
-	for i := range m.Nodes {
-		x.workers = append(x.workers, len(m.Nodes[i].Workers))
-	}
-	x.unknown = recordedIn(m).unknown()
+// FromModel gives the properties of a model. A model does not have relations: they are read from r, the trace
+// that the model was built from; nil means that they are not known. It fails when ctx ends.
+func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Properties, error) {
+	s := &Properties{of: source{m: m, links: newLinkTable(), flights: true}}
+	s.history = newHistory(m, s.of.links)
+	x := s.history
+	x.stored, x.moment, x.unknown = s.stored, s.values, recordedIn(m).unknown()
 	for cf := 1; cf < len(m.Created) && !x.weighted; cf++ {
 		x.weighted = m.Weight(model.CF(cf)) != 1
 	}
-	s.source.weighted = x.weighted
-	x.stored, x.refresh = s.stored, func() {}
-	s.number() // so that nothing changes later
-	s.extra, _ = tooOften(m, procs.Alone())
+	s.of.weighted = x.weighted
+	s.of.number() // so that nothing changes later
+	s.of.extra, _ = tooOften(m, procs.Alone())
 	if m.Count[trace.KindRelations] > 0 && r != nil {
 		if err := s.readRelations(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	x.unknown[inner] = x.unknown[inner] || s.relation == nil
+	for g := range s.records {
+		s.records[g] = sync.OnceValue(func() *record { return s.of.record(family(g)) })
+	}
+	x.unknown[inner] = x.unknown[inner] || s.of.relation == nil
 	x.unknown[outer] = x.unknown[inner]
 	return s, nil
 }
 
-// stored gives a step function. The first question about a family works it out.
-func (s *static) stored(q quantity, at int32) *steps.Steps {
-	s.prepare(q.family())
-	return s.built[q].at(at)
+// stored gives a step function. The first question about a quantity works it out.
+func (s *Properties) stored(q quantity, at int32) *steps {
+	s.asked[q].Store(true)
+	return s.prepare(q).at(at)
 }
 
-func (s *static) prepare(g family) {
-	s.once[g].Do(func() {
-		if g == together {
-			s.merge(objects, cfs, copies)
-			return
-		}
-		grow := func(q quantity, place int32, t, d int64) {
-			if q.family() == g && (q != weight || s.source.weighted) {
-				s.built[q].add(place, t, d)
+func (s *Properties) prepare(q quantity) *built {
+	b := &s.built[q]
+	s.once[q].Do(func() {
+		if q == objects {
+			x, y := s.prepare(cfs), s.prepare(copies)
+			b.whole = sumOf(x.whole, y.whole)
+			for place := range int32(max(len(x.places), len(y.places))) {
+				b.places = append(b.places, sumOf(x.at(place), y.at(place)))
 			}
+		} else {
+			b.build(q, s.records[q.family()]())
 		}
-		list, _ := s.changes(g, nil, nil)
-		for i := range list {
-			list[i].each(1, grow)
-		}
-		s.tidy(g)
 	})
+	return b
 }
 
-// tidy sees to it that later questions change nothing.
-func (s *static) tidy(g family) {
-	for q := range quantities {
-		if q.family() == g {
-			for _, f := range append(s.built[q].places, s.built[q].whole) {
-				if f != nil {
-					f.End()
+// PrepareLike works out what the other Properties were asked for.
+func (s *Properties) PrepareLike(other *Properties) {
+	for q := range other.asked {
+		if other.asked[q].Load() {
+			s.stored(quantity(q), whole)
+		}
+	}
+	if other.moments.Load() {
+		s.values(math.MinInt64)
+	}
+}
+
+// values gives those at a time.
+func (s *Properties) values(t int64) values {
+	s.moments.Store(true)
+	var sums [quantities][]int64 // of the whole run, then by place
+	for q := range sums {
+		sums[q] = make([]int64, 1+max(len(s.workers), len(s.links.list)))
+	}
+	for _, get := range s.records {
+		list := get()
+		for i := range list.upTo(t) {
+			for _, e := range effects[list.Kind[i]] {
+				at, d := int32(0), int64(e.n)
+				if !e.whole {
+					at = 1 + list.Place[i]
 				}
+				if e.sized {
+					d *= list.size(i)
+				}
+				sums[e.q][at] += d
 			}
 		}
 	}
-}
-
-// prepareAll works out all families at once.
-func (s *static) prepareAll() {
-	var wg procs.Goroutines
-	for g := range families {
-		wg.Go(func() { s.prepare(g) })
-	}
-	wg.Wait()
-}
-
-// merge adds the step functions of some quantities.
-func (s *static) merge(sum quantity, of ...quantity) {
-	for _, q := range of {
-		s.prepare(q.family())
-		for i, f := range append([]*steps.Steps{s.built[q].whole}, s.built[q].places...) {
-			if f != nil {
-				for c := range f.All() {
-					s.built[sum].add(int32(i)-1, c.T, c.D)
-				}
-			}
+	return func(q quantity, place int32) int64 {
+		if q == objects {
+			return sums[cfs][place+1] + sums[copies][place+1]
 		}
+		return sums[q][place+1]
 	}
-	s.tidy(sum.family())
-}
-
-// At is part of Set.
-func (s *static) At(t int64) At {
-	s.prepareAll()
-	return s.history.At(t)
-}
-
-// Memory is part of Set.
-func (s *static) Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, error) {
-	out, err := s.history.Memory(ctx, q)
-	if err == nil {
-		out.Holders, out.HoldersMore, err = holders(ctx, s.m, s.when(out.T))
-	}
-	return out, err
 }
 
 // readRelations reads the events onRelations, which a model does not have. They are events of the run-time
 // system's own streams, so the workers' streams are read only if some are missing.
-func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
-	m := s.m
-	s.relation = make([][]sample, len(m.Nodes))
+func (s *Properties) readRelations(ctx context.Context, r *trace.Reader) error {
+	m := s.of.m
+	s.of.relation = make([][]relation, len(m.Nodes))
 	wanted := m.Count[trace.KindRelations]
 	found := uint64(0)
 	var mu sync.Mutex
@@ -168,7 +193,7 @@ func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
 			if c.Node >= len(m.Nodes) || c.Stream < len(m.Nodes[c.Node].Workers) != workers {
 				return nil
 			}
-			var relations []sample
+			var relations []relation
 			var b trace.Batch
 			for c.Next(&b) {
 				if err := ctx.Err(); err != nil {
@@ -177,13 +202,13 @@ func (s *static) readRelations(ctx context.Context, r *trace.Reader) error {
 				for i, k := range b.Kind {
 					if k == trace.KindRelations {
 						a := b.Args(i)
-						relations = append(relations, sample{b.Time[i], int64(a[0]), int64(a[1])})
+						relations = append(relations, relation{b.Time[i], int64(a[0]), int64(a[1])})
 					}
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			s.relation[c.Node] = append(s.relation[c.Node], relations...)
+			s.of.relation[c.Node] = append(s.of.relation[c.Node], relations...)
 			found += uint64(len(relations))
 			return nil
 		})

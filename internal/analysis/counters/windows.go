@@ -8,8 +8,7 @@ import "slices"
 // are found in the order of CFs, not of time. The report wants, for each node and for the run, the mean and
 // the extremes of every window and the exact peak, with no more memory than the changes themselves.
 //
-// Plan. The changes of a family of quantities are collected in the order in which they are found, and put in
-// order of time (changes.go). One pass then follows all levels. One change of a state alters several levels,
+// Plan. The changes of a family of quantities are put in order of time (record.go). One pass then follows all levels. One change of a state alters several levels,
 // so there are fewer changes than steps of levels. Several processes share out the windows (share.go).
 //
 // A value counts when the next change comes after it, not when it is set. So values that were there for no
@@ -152,27 +151,27 @@ func newLevelTable(wanted []quantity, places int) *levelTable {
 	return x
 }
 
-// follow takes in changes in order of time.
-func (x *levelTable) follow(list []change) {
-	for i := range list {
-		c := &list[i]
-		for _, e := range x.rows[c.kind] {
+// follow takes in the changes of a record from one to another.
+func (x *levelTable) follow(list *record, from, to int) {
+	for i := from; i < to; i++ {
+		for _, e := range x.rows[list.Kind[i]] {
 			at, d := e.first, int64(e.n)
 			if !e.whole {
-				if uint32(c.place) >= uint32(x.places) {
+				place := list.Place[i]
+				if uint32(place) >= uint32(x.places) {
 					continue
 				}
-				at += int(c.place)
+				at += int(place)
 			}
 			if e.sized {
-				d *= c.size
+				d *= list.size(i)
 			}
 			if d != 0 {
 				l := &x.list[at]
 				if l.Mean == nil && x.windows > 0 {
 					l.begin(x.windows)
 				}
-				l.add(c.t, d)
+				l.add(list.T[i], d)
 			}
 		}
 	}

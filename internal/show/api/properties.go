@@ -2,28 +2,19 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
 )
 
-// set calls f with the properties of nodes and links: those that follow a live run, or a snapshot's.
+// set calls f with the properties of nodes and links.
 func (q *question) set(f func(counters.Set) (any, error)) (v any, err error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	if q.run.Ordered(func(p *counters.Live) { v, err = f(p) }) {
-		return v, err
-	}
-	s, err := q.snapshot()
-	if err != nil {
-		return nil, err
-	}
-	set, err := s.Properties()
-	if err != nil {
-		return nil, err
-	}
-	return f(set)
+	failed := q.run.Properties(q.ctx, func(p counters.Set) { v, err = f(p) })
+	return v, cmp.Or(failed, err)
 }
 
 // wall is the length of the run so far.
@@ -65,8 +56,7 @@ func askMatrix(q *question) (any, error) {
 	return q.set(func(p counters.Set) (any, error) { return p.Matrix(value, from, to) })
 }
 
-// memoryAt needs a snapshot even while the run is live: who holds what is not followed event by event.
-func memoryAt(q *question, set counters.Set, from, to int64) (any, error) {
+func memoryAt(q *question, set *counters.Properties, from, to int64) (any, error) {
 	return set.Memory(q.ctx, counters.MemoryQuery{From: from, To: to, T: q.moment("t"),
 		Points: int(q.number("points", 1, 20_000, 200))})
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// The budget is that of the process. A quarter of it is for garbage, a quarter for the properties of live runs
-// (share), a quarter for what is being computed (turns). When the process uses more than three quarters,
-// snapshots that nobody is using go first. If that does not suffice, the run that takes most is given up:
-// questions about it get one line that says so, until nobody has asked for a while. The others go on.
+// The budget is that of the process. A quarter of it is for garbage, a quarter for what is being computed
+// (turns). When the process uses more than three quarters, snapshots that nobody is using go first, and sums of
+// long runs. If that does not suffice, the run that takes most is given up: questions about it get one line that
+// says so, until nobody has asked for a while. The others go on.
 
 // work is the context of what is computed for a run. Its error is the reason why it ended, so that whoever
 // asked gets that.
@@ -98,8 +98,8 @@ func (r *Run) lastWatched() time.Time {
 // takes tells about how many bytes snapshots of the run take that are there or being made.
 func (r *Run) takes() int64 { return r.taken.Load() }
 
-// spare gives up snapshots that nobody is using: parts, or the newest. It returns about how many bytes they
-// took.
+// spare gives up snapshots that nobody is using: parts, and sums, or the newest. It returns about how many
+// bytes they took.
 func (r *Run) spare(parts bool) (freed int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,6 +109,9 @@ func (r *Run) spare(parts bool) (freed int64) {
 			r.replace(nil)
 		}
 		return freed
+	}
+	if r.long != nil {
+		freed, r.long = r.long.sums.Bytes(), nil
 	}
 	r.parts = slices.DeleteFunc(r.parts, func(s *Snapshot) bool {
 		unused := s.refs.Load() == 1

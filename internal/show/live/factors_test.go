@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -30,6 +31,7 @@ type failer interface {
 	sloutest.TB
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
+	Context() context.Context
 }
 
 const undivided = timeline.Rows - 1
@@ -191,6 +193,7 @@ func tell(t *rapid.T, s *told) {
 			if diff := cmp.Diff(cut(t, m, true, from, to, n), factors(t, r, from, to, n)); diff != "" {
 				t.Fatalf("%s\n(-slou +live):\n%s", text, diff)
 			}
+			sameProperties(t, r, m, from, to, n)
 			// More has arrived since.
 			later := rapid.Int64Range(1, 100).Draw(t, "later")
 			r.arrived++
@@ -412,6 +415,38 @@ func asSlou(t *testing.T, r *Run, events uint64) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d (-slou +live):\n%s", q, diff)
 		}
+		sameProperties(t, r, m, q[0], q[1], int(q[2]))
+	}
+}
+
+// sameProperties compares the properties of nodes and links of a run with those of a model of what has
+// arrived.
+func sameProperties(t failer, r *Run, m *model.Model, from, to int64, n int) {
+	t.Helper()
+	ask := func(p counters.Set) []any {
+		out := []any{p.At(from), p.At(to)}
+		for _, q := range []counters.SeriesQuery{{Names: "running,cfs,bytes,ready", Nodes: "all"},
+			{Names: "messages,in_flight", Links: "all"}} {
+			q.From, q.To, q.Points = from, to, n
+			a, err := p.Series(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, a)
+		}
+		return out
+	}
+	want, err := counters.FromModel(t.Context(), m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Properties(t.Context(), func(got counters.Set) {
+		if diff := cmp.Diff(ask(want), ask(got)); diff != "" {
+			t.Fatalf("properties of nodes and links (-model +live):\n%s", diff)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

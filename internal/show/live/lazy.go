@@ -33,6 +33,15 @@ func (l *lazy[T]) once(f func() (T, error)) (T, error) {
 	return l.v, l.err
 }
 
+// now gives the value if it is there.
+func (l *lazy[T]) now() (v T) {
+	if l.mu.TryLock() {
+		v = l.v
+		l.mu.Unlock()
+	}
+	return v
+}
+
 // computed is get for what takes memory of its own: it waits for its turn.
 func computed[T any](s *Snapshot, l *lazy[T], f func() (T, error)) (T, error) {
 	l.mu.Lock()

@@ -2,17 +2,16 @@
 //
 // A run is a folder that a trace is written to, by the program itself or by a collector. Run follows it:
 //
-//	           every 100 ms         blocks
-//	folder ──► follow.Follower ───► counters.Live ──► nodes, links, memory, at any moment
+//	           every 100 ms
+//	folder ──► follow.Follower ───► Status: what has arrived
 //	   │
-//	   └─────► model.Build ───────► Snapshot ─────────► factors, timeline and everything else
+//	   └─────► model.Build ───────► Snapshot ───► factors, nodes and links, timeline and everything else
 //	           as often as a fifth of a core allows, while somebody watches
 //
-// Live and finished runs are divided in one way: slou divides the model of a Snapshot. Only the properties of
-// nodes and links are kept up to date event by event. A snapshot is made about ten times a second while a
-// trace is small, and every few seconds at ten million events. A late event is in its place in the next
-// snapshot. When the run is over one last snapshot is made, and the page shows exactly what a report on the
-// finished trace says.
+// Live and finished runs are analysed in one way: from the model of a Snapshot. A snapshot is made about ten
+// times a second while a trace is small, and every few seconds at ten million events. A late event is in its
+// place in the next snapshot. When the run is over one last snapshot is made, and the page shows exactly what
+// a report on the finished trace says.
 //
 // An answer says how far it knows the run. Time after the snapshot, or after a worker's last event in it,
 // counts as "undivided", so that what is not known yet never looks like a loss. Threads of UPC and OpenSHMEM
@@ -25,10 +24,10 @@
 // long for Options.Memory, a snapshot has the newest part of the run, or the part that a query asks for. Sums
 // by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of the
 // whole run knew. Later parts are divided without events far before them, so a CF that waited for data made
-// long ago may be divided differently.
+// long ago may be divided differently. Properties of nodes and links are sums over all events (long.go).
 //
-// A collector shows thousands of runs. Those that are followed at once share memory (share). One that ends
-// while nobody looks has no snapshot, and one that was killed is looked at less and less often (seldom).
+// A collector shows thousands of runs. One that ends while nobody looks has no snapshot, and one that was
+// killed is looked at less and less often (seldom).
 package live
 
 import (
@@ -38,7 +37,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,7 +45,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/follow"
@@ -115,16 +112,15 @@ type Run struct {
 	parts   []*Snapshot   // of parts of a long run, the most recently used first
 	history history       // of a long run
 
+	long    *long // nil: nobody asked
+	regions bool  // it has some
+
 	work     context.Context // of what is computed
 	stopWork context.CancelCauseFunc
 	tooLarge error // why nothing more is computed; nil: it is
 	// taken is about how many bytes the snapshots take that there are, also being made or no longer the run's.
-	taken atomic.Int64
-
-	// props follow the run event by event; nil once it is over, and if too many runs are followed.
-	orderedMu sync.Mutex
-	props     *counters.Live
-	shared    *shared
+	taken  atomic.Int64
+	shared *shared
 }
 
 // RunID names a run by the folder of its trace, the same at every start.
@@ -182,34 +178,9 @@ func open(dir string, opt Options, with *shared) (*Run, error) {
 
 // begin starts to follow the run from its beginning.
 func (r *Run) begin() {
-	if r.shared.followed.Load() < r.opt.Memory/4/leastShare {
-		r.setProps(counters.NewLive(counters.LiveOptions{MaxBytes: r.share()}))
-	}
 	r.mu.Lock()
-	r.status.Events, r.status.Lost = 0, 0
+	r.status.Events, r.status.Lost, r.long = 0, 0, nil
 	r.mu.Unlock()
-}
-
-// leastShare is how many bytes the props of a run take at least to be of use.
-const leastShare = 256 << 10
-
-// share is how many bytes the props of a run may take: an eighth of its memory, and all together a quarter of
-// it. It is a power of two, so that it changes seldom.
-func (r *Run) share() int64 {
-	most := max(min(r.opt.Memory/8, r.opt.Memory/4/max(r.shared.followed.Load(), 1)), leastShare)
-	return 1 << (bits.Len64(uint64(most)) - 1)
-}
-
-// setProps begins or ends to follow the run event by event.
-func (r *Run) setProps(p *counters.Live) {
-	r.orderedMu.Lock()
-	defer r.orderedMu.Unlock()
-	if r.props != nil {
-		r.shared.followed.Add(-1)
-	}
-	if r.props = p; p != nil {
-		r.shared.followed.Add(1)
-	}
 }
 
 // How often wake looks: a collector can have thousands of runs that were killed, most of them for good.
@@ -260,7 +231,6 @@ func (r *Run) Close() {
 	r.mu.Unlock()
 	r.cancel()
 	r.wg.Wait()
-	r.setProps(nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop()
@@ -301,19 +271,6 @@ func (r *Run) update(f func(s *Status)) {
 	r.status.Version++
 	close(r.changed)
 	r.changed = make(chan struct{})
-}
-
-// Ordered calls f with the properties of a live run, which follow it event by event. It returns false for a
-// run that is over, or one of so many that there is no memory to follow it: its properties are those of its
-// snapshot. f must not keep what it is given.
-func (r *Run) Ordered(f func(p *counters.Live)) bool {
-	r.orderedMu.Lock()
-	defer r.orderedMu.Unlock()
-	if r.props == nil {
-		return false
-	}
-	f(r.props)
-	return true
 }
 
 // finished says how the run ended, "" if it is not known to have.
@@ -416,8 +373,7 @@ func (r *Run) followOnce() string {
 	infoVersion := -1
 	for {
 		events, lost := uint64(0), uint64(0)
-		news := false
-		// inform passes on what run.json says before the events of the workers it names.
+		news, regions := false, false
 		inform := func() {
 			if f.InfoVersion() == infoVersion {
 				return
@@ -426,10 +382,8 @@ func (r *Run) followOnce() string {
 			r.mu.Lock()
 			r.info = f.Info()
 			r.mu.Unlock()
-			r.Ordered(func(p *counters.Live) { p.Info(f.Info()) })
 		}
 		n, err := f.Poll(r.ctx, func(b *tracefile.RawBlock) error {
-			inform()
 			if b.Defs {
 				return nil
 			}
@@ -442,8 +396,8 @@ func (r *Run) followOnce() string {
 				if k == trace.KindLost {
 					lost += batch.Args(i)[0]
 				}
+				regions = regions || k == trace.KindEntered
 			}
-			r.Ordered(func(p *counters.Live) { p.Add(f.Defs(b.Node), &batch) })
 			return nil
 		})
 		if r.ctx.Err() != nil {
@@ -457,11 +411,11 @@ func (r *Run) followOnce() string {
 			heard = time.Now()
 		}
 		inform()
-		r.Ordered(func(p *counters.Live) { p.Limit(r.share()) })
 		if n > 0 || news {
 			size := files.Size(r.dir)
 			r.update(func(s *Status) {
 				r.arrived++
+				r.regions = r.regions || regions
 				s.Events += events
 				s.Lost += lost
 				s.Bytes = size
@@ -509,8 +463,7 @@ func (r *Run) over(f *follow.Follower, heard time.Time) string {
 	return ""
 }
 
-// end makes the last snapshot, if somebody looks at the run; otherwise the first who asks has it made. It
-// drops the properties that followed the run, unless that is too long for one snapshot.
+// end makes the last snapshot, if somebody looks at the run; otherwise the first who asks has it made.
 func (r *Run) end(state string) {
 	r.mu.Lock()
 	long, making, watched := r.status.Events > r.limit(), r.making, time.Since(r.watched) < unwatched
@@ -522,9 +475,6 @@ func (r *Run) end(state string) {
 	var err error
 	if !long && watched {
 		s, err = r.build(nil, false, 0)
-	}
-	if !long {
-		r.setProps(nil)
 	}
 	r.update(func(st *Status) {
 		st.State = state

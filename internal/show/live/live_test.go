@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
@@ -186,9 +187,6 @@ func TestFollow(t *testing.T) {
 	}
 	close(running)
 	until(t, r, "the end", func(st live.Status) bool { return st.State == trace.EndedDone })
-	if r.Ordered(func(*counters.Live) {}) {
-		t.Error("what follows the run is kept after its end")
-	}
 	s, err := r.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -439,6 +437,36 @@ func pastIsKept(t *testing.T, r *live.Run, dir string) {
 		}
 		if is := min(got.WindowNS, q.To-int64(w)*got.WindowNS); sum != 2*is {
 			t.Errorf("the factors of window %d add up to %d of %d", w, sum, 2*is)
+		}
+	}
+	propertiesAreKept(t, r, whole, s.Model.Wall())
+}
+
+// propertiesAreKept: the properties of a long run are those of all of it, also of what no snapshot has.
+func propertiesAreKept(t *testing.T, r, whole *live.Run, wall int64) {
+	t.Helper()
+	ask := func(r *live.Run) (at counters.At, curves counters.SeriesAnswer) {
+		err := r.Properties(t.Context(), func(p counters.Set) {
+			at = p.At(wall)
+			var err error
+			curves, err = p.Series(counters.SeriesQuery{Names: "running,cfs,bytes,messages", To: wall, Points: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at, curves
+	}
+	gotAt, got := ask(r)
+	wantAt, want := ask(whole)
+	if diff := cmp.Diff(wantAt, gotAt); diff != "" {
+		t.Errorf("properties at the end of a long run:\n%s", diff)
+	}
+	for i := range want.Series {
+		if diff := cmp.Diff(want.Series[i].Mean, got.Series[i].Mean, cmpopts.EquateApprox(0.06, 0)); diff != "" {
+			t.Errorf("%s of a long run:\n%s", want.Series[i].Name, diff)
 		}
 	}
 }

@@ -63,8 +63,10 @@ func (r *Run) startMaking() {
 	r.making = done
 	r.seen = r.status.Events
 	arrived, happening, parallel := r.arrived, r.status.State == StateLive, 0
+	var asked *counters.Properties // those of the snapshot before, nil: nobody did
 	if happening && r.snap != nil {
 		parallel = 1 // it must not crowd out the program
+		asked = r.snap.static.now()
 	}
 	r.wg.Go(func() {
 		began, cpu := time.Now(), clock.ProcessCPU()
@@ -75,6 +77,11 @@ func (r *Run) startMaking() {
 		})
 		if err == nil && happening {
 			_, _ = s.Timeline() // the page asks for it at once, and gets the error
+			if asked != nil {
+				if p, err := s.Properties(); err == nil {
+					p.PrepareLike(asked)
+				}
+			}
 		}
 		if err == nil {
 			s.arrived = arrived
@@ -124,7 +131,7 @@ func (r *Run) rest(after time.Duration) bool {
 	return true
 }
 
-// drop gives up the snapshots, of which those in use stay valid; the caller holds mu.
+// drop gives up the snapshots, of which those in use stay valid, and sums; the caller holds mu.
 func (r *Run) drop() {
 	if r.snap != nil {
 		r.snap.Release()
@@ -132,7 +139,7 @@ func (r *Run) drop() {
 	for _, p := range r.parts {
 		p.Release()
 	}
-	r.snap, r.parts = nil, nil
+	r.snap, r.parts, r.long = nil, nil, nil
 }
 
 // Snapshot gives the newest snapshot, and waits for the first one. If the run is too long for one, it has the
@@ -338,7 +345,9 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
 	}
-	r.Ordered(func(p *counters.Live) { s.regions = p.Count(trace.KindEntered) > 0 })
+	r.mu.Lock()
+	s.regions = r.regions
+	r.mu.Unlock()
 	s.refs.Store(1)
 	return s, nil
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/memory"
@@ -29,9 +28,8 @@ type Set struct {
 
 // shared is what the runs of a Set share.
 type shared struct {
-	budget   memory.Budget // of the process; 0: none
-	turns    *turns
-	followed atomic.Int64 // runs that are followed event by event
+	budget memory.Budget // of the process; 0: none
+	turns  *turns
 }
 
 const (

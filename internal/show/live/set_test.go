@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -70,24 +69,19 @@ func begun(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestManyLiveRuns: however many runs are followed at once, they share a quarter of the memory of one, and one
-// that ends gives its share back. Of a run that ends while nobody looks, no snapshot is made.
+// TestManyLiveRuns: of runs that end while nobody looks, no snapshot is made.
 func TestManyLiveRuns(t *testing.T) {
 	runs := NewSet()
 	defer runs.Close()
-	const memory, many = 1 << 30, 64
 	var dead atomic.Bool
 	alive := func() (bool, bool) { return !dead.Load(), true }
 	var list []*Run
-	for range many {
-		r, err := runs.Add(begun(t), Options{Memory: memory, Alive: alive})
+	for range 64 {
+		r, err := runs.Add(begun(t), Options{Alive: alive})
 		if err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, r)
-	}
-	if n := list[0].share() * many; n > memory/4 {
-		t.Errorf("%d runs may take %d bytes", many, n)
 	}
 	dead.Store(true)
 	for _, r := range list {
@@ -99,38 +93,10 @@ func TestManyLiveRuns(t *testing.T) {
 			}
 		}
 		r.mu.Lock()
-		if r.snap != nil || r.props != nil || r.status.Events != 1000 {
-			t.Errorf("a run that nobody looks at has a snapshot, or its properties: %+v", r.status)
+		if r.snap != nil || r.long != nil || r.status.Events != 1000 {
+			t.Errorf("a run that nobody looks at has a snapshot, or sums: %+v", r.status)
 		}
 		r.mu.Unlock()
-	}
-	if n := list[0].share(); n != memory/8 {
-		t.Errorf("one run may take %d bytes", n)
-	}
-}
-
-// TestTooManyLiveRuns: where there is no memory to follow a run event by event, its snapshot answers.
-func TestTooManyLiveRuns(t *testing.T) {
-	runs := NewSet()
-	defer runs.Close()
-	const memory, many = 1 << 20, 3
-	alive := func() (bool, bool) { return true, true }
-	for i := range many {
-		r, err := runs.Add(begun(t), Options{Memory: memory, Alive: alive})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := r.Ordered(func(*counters.Live) {}), i < memory/4/leastShare; got != want {
-			t.Errorf("run %d of %d is followed: %v", i, many, got)
-		}
-		s, err := r.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Properties(); err != nil {
-			t.Error(err)
-		}
-		s.Release()
 	}
 }
 

@@ -45,7 +45,7 @@ type Snapshot struct {
 	fragments        lazy[*fragments.Index]
 	graph            lazy[*graph.Graph]
 	events           lazy[*eventlist.List]
-	static           lazy[counters.Set]
+	static           lazy[*counters.Properties]
 	balance          lazy[[]counters.Violation]
 	counts           lazy[[]int64]
 	search           lazy[*story.Index]
@@ -100,8 +100,10 @@ func (s *Snapshot) Graph() (*graph.Graph, error) {
 }
 
 // Properties are those of nodes and links.
-func (s *Snapshot) Properties() (counters.Set, error) {
-	return computed(s, &s.static, func() (counters.Set, error) { return counters.FromModel(s.ctx, s.Model, s.Reader) })
+func (s *Snapshot) Properties() (*counters.Properties, error) {
+	return computed(s, &s.static, func() (*counters.Properties, error) {
+		return counters.FromModel(s.ctx, s.Model, s.Reader)
+	})
 }
 
 // Balance lists what is left at the end of the run though it should have gone. It is empty for a run without
@@ -111,7 +113,7 @@ func (s *Snapshot) Balance() ([]counters.Violation, error) {
 		return nil, nil
 	}
 	return after(s, &s.balance, s.Properties,
-		func(set counters.Set) ([]counters.Violation, error) { return set.Balance(), nil })
+		func(set *counters.Properties) ([]counters.Violation, error) { return set.Balance(), nil })
 }
 
 // Report has the results of all analyses, with sentences in a language, "en" or "ru".
