@@ -17,8 +17,7 @@ type diffOptions struct {
 	json   bool
 	failIf failIf
 	top    int
-	inputs string
-	lang   string
+	reading
 	memory memoryBudget
 }
 
@@ -47,7 +46,7 @@ code:solve>+10%, memory>2Gi.
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(o.failIf.check("diff"), o.memory.check("diff", 1),
-				checkReading("diff", o.inputs, o.lang)); err != nil {
+				o.reading.check("diff")); err != nil {
 				return err
 			}
 			return runDiff(cmd.Context(), io, &o, args[0], args[1])
@@ -58,9 +57,7 @@ code:solve>+10%, memory>2Gi.
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	o.failIf.addTo(f)
 	f.IntVar(&o.top, "top", 10, "`number` of code fragments shown")
-	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the"+
-		" loops and conditions around it)")
-	f.StringVar(&o.lang, "lang", "en", "`language` of text: en or ru")
+	o.reading.addTo(cmd, "text")
 	o.memory.addTo(f)
 	return cmd
 }
@@ -108,7 +105,7 @@ func compared(ctx context.Context, o *diffOptions, path string, line *console.Pr
 	if err != nil {
 		return run, nil, err
 	}
-	all, err := report.Compute(ctx, m, report.Wanted{DataInputsOnly: o.inputs == "data",
+	all, err := report.Compute(ctx, m, report.Wanted{Rule: o.slouRule(),
 		Splits: []string{"code"}, Windows: 1,
 		Only: report.Comparison, Progress: func(what string) { line.Set("%s: %s", path, what) }}, nil)
 	if err == nil {

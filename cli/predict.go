@@ -58,7 +58,7 @@ single machine as a trace, which report, view and diff read like any other.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changed = cmd.Flags().Changed
 			if err := cmp.Or(o.check(changed), o.memory.check("predict", 1),
-				checkReading("predict", "all", o.lang)); err != nil {
+				checkChoice("predict", "lang", o.lang, "en", "ru")); err != nil {
 				return err
 			}
 			return runPredict(cmd.Context(), io, &o, args[0])

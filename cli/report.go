@@ -28,17 +28,53 @@ import (
 
 // reportOptions say what a report shows and where it goes.
 type reportOptions struct {
+	reading
 	by      string        // as slou.Options.Splits
-	inputs  string        // all, data
 	windows int           // into how many windows the run is cut, 0 the default
 	window  time.Duration // or how long each is
 	full    bool          // all tables in the terminal
 	all     bool          // every CF that never ran, not only the roots
 	splits  []string      // computed in any case
-	lang    string        // of text and the HTML page: en, ru
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
 	json, html, csv string
 	memory          memoryBudget
+}
+
+// reading says how a run's time is divided, and in which language that is told.
+type reading struct {
+	inputs string // all, data
+	rule   string // whyslow, source
+	lang   string // en, ru
+}
+
+func (o *reading) addTo(cmd *cobra.Command, what string) {
+	f := cmd.Flags()
+	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the"+
+		" loops and conditions around it)")
+	f.StringVar(&o.rule, "rule", "whyslow", "`rule` that divides the time: whyslow, or source (the paper of"+
+		" 2024 to the letter: only data are latency, requests and moving CFs are overhead; implies"+
+		" --inputs=data)")
+	f.StringVar(&o.lang, "lang", "en", "`language` of "+what+": en or ru")
+	for flag, values := range map[string][]string{"inputs": {"all", "data"}, "rule": {"whyslow", "source"},
+		"lang": {"en", "ru"}} {
+		completeWords(cmd, flag, values)
+	}
+}
+
+func (o *reading) check(verb string) error {
+	return cmp.Or(checkChoice(verb, "inputs", o.inputs, "all", "data"),
+		checkChoice(verb, "rule", o.rule, "whyslow", "source"), checkChoice(verb, "lang", o.lang, "en", "ru"))
+}
+
+// slouRule is the rule by which time is divided.
+func (o *reading) slouRule() slou.Rule {
+	switch {
+	case o.rule == "source":
+		return slou.RuleSource
+	case o.inputs == "data":
+		return slou.RuleData
+	}
+	return slou.RuleAll
 }
 
 // splitAll are the splits shown where there is room for them.
@@ -48,14 +84,12 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker, code (fragment), or index:0"+
 		" (the value of the first index of the CFs' labels, ...)")
-	f.StringVar(&o.inputs, "inputs", "all", "`which` inputs a CF waits for: all, or data (not those of the"+
-		" loops and conditions around it)")
+	o.reading.addTo(cmd, "text and the HTML page")
 	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=`FILE`"+
 		" to a file")
 	f.Lookup("json").NoOptDefVal = "-"
 	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is"+
 		" standard output")
-	f.StringVar(&o.lang, "lang", "en", "`language` of text and the HTML page: en or ru")
 	f.StringVar(&o.csv, "csv", "", "write factors, memory, CFs and traffic over time as a table to `FILE`;"+
 		" - is standard output")
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
@@ -65,10 +99,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
 	o.memory.addTo(f)
-	for flag, values := range map[string][]string{"by": splitAll, "inputs": {"all", "data"},
-		"lang": {"en", "ru"}} {
-		completeWords(cmd, flag, values)
-	}
+	completeWords(cmd, "by", splitAll)
 }
 
 func (o *reportOptions) check(verb string) error {
@@ -77,7 +108,7 @@ func (o *reportOptions) check(verb string) error {
 			return console.Misuse("%s: --by: %w", verb, err)
 		}
 	}
-	if err := checkReading(verb, o.inputs, o.lang); err != nil {
+	if err := o.reading.check(verb); err != nil {
 		return err
 	}
 	switch {
@@ -101,12 +132,6 @@ func (o *reportOptions) check(verb string) error {
 		return console.Misuse("%s: only one of --json, --html and --csv can go to standard output", verb)
 	}
 	return nil
-}
-
-// checkReading checks --inputs and --lang.
-func checkReading(verb, inputs, lang string) error {
-	return cmp.Or(checkChoice(verb, "inputs", inputs, "all", "data"),
-		checkChoice(verb, "lang", lang, "en", "ru"))
 }
 
 // face is a way to write a report, and where it goes.
@@ -273,7 +298,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 
 // wanted says what is to be computed.
 func (o *reportOptions) wanted(m *model.Model, line *console.Progress) report.Wanted {
-	want := report.Wanted{DataInputsOnly: o.inputs == "data", Windows: o.windows,
+	want := report.Wanted{Rule: o.slouRule(), Windows: o.windows,
 		WindowNS: o.window.Nanoseconds(), All: o.all,
 		Progress: func(what string) { line.Set("analysing %d events: %s", m.Events, what) }}
 	want.Splits = slices.Clone(o.splits)

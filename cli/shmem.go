@@ -113,7 +113,7 @@ Exit codes:
 	f.Lookup("trace-buffer").DefValue, f.Lookup("trace-pool").DefValue = "1Mi", "16"
 	o.live.addTo(f)
 	o.report.addTo(cmd)
-	for _, name := range []string{"inputs", "all"} { // are about CFs
+	for _, name := range []string{"inputs", "rule", "all"} { // are about CFs
 		f.Lookup(name).Hidden = true
 	}
 	f.Lookup("by").Usage = "split the factors by `what`: node (PE), worker, or code (function or operation)"

@@ -24,8 +24,7 @@ type Options struct {
 	SLOU *slou.Result
 	// Patterns is what was found of the run's regions, where the caller has it, as in slou.Options.
 	Patterns *pattern.Result
-	// DataInputsOnly leaves control inputs out, as slou.Options says.
-	DataInputsOnly bool
+	Rule     slou.Rule // as slou.Options.Rule
 	// Depth is how many code fragments behind one another the tree of S has; 0 means 8.
 	Depth int
 	// Waits is how many single waits and how many single DFs are named; 0 means 20, less than 0 none.
@@ -65,7 +64,7 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	if err := b.divide(ctx); err != nil {
 		return nil, err
 	}
-	b.look = slou.NewLookup(m, opt.DataInputsOnly)
+	b.look = slou.NewLookup(m, opt.Rule)
 	workers, err := b.visit(ctx)
 	if err := procs.Agree(g, err); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 	if b.has, err = procs.FromMember(b.g, 0, b.has); err != nil {
 		return err
 	}
-	b.workers, err = slou.Pieces(ctx, b.m, slou.Options{DataInputsOnly: b.opt.DataInputsOnly,
+	b.workers, err = slou.Pieces(ctx, b.m, slou.Options{Rule: b.opt.Rule,
 		Patterns: b.opt.Patterns, MaxPieces: maxPieces}, b.g)
 	if err != nil {
 		return err

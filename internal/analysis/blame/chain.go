@@ -214,7 +214,7 @@ func (c *chaser) back(cf model.CF, e int) (next model.CF, source slou.Source) {
 		return 0, source
 	}
 	c.parts = slou.Divide(c.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: c.From, D: start},
-		c.opt.DataInputsOnly, c.parts[:0])
+		c.opt.Rule, c.parts[:0])
 	for i := range c.parts {
 		switch q := &c.parts[i]; {
 		case q.From >= c.Pos:

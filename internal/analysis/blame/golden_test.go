@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 func compute(t sloutest.TB, m *model.Model, opt blame.Options) *blame.Result {
 	t.Helper()
 	var err error
-	opt.SLOU, err = slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly},
+	opt.SLOU, err = slou.Compute(context.Background(), m, slou.Options{Rule: opt.Rule},
 		procs.Alone())
 	if err != nil {
 		t.Fatal(err)

@@ -33,9 +33,9 @@ func TestBruteForce(t *testing.T) {
 			r.AddWaits(t)
 		}
 		m := sloutest.Build(t, r.Text())
-		opt := blame.Options{DataInputsOnly: rapid.Bool().Draw(t, "data only"),
+		opt := blame.Options{Rule: slou.Rule(rapid.IntRange(0, int(slou.RuleSource)).Draw(t, "rule")),
 			Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth")}
-		s := slou.Options{DataInputsOnly: opt.DataInputsOnly}
+		s := slou.Options{Rule: opt.Rule}
 		pieces, err := slou.Pieces(context.Background(), m, s, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestBruteForce(t *testing.T) {
 		if res.S == nil {
 			return
 		}
-		b := &brute{m: m, opt: opt, look: slou.NewLookup(m, opt.DataInputsOnly), pieces: pieces,
+		b := &brute{m: m, opt: opt, look: slou.NewLookup(m, opt.Rule), pieces: pieces,
 			sums: map[string]int64{}}
 		b.all()
 		got := map[string]int64{}
@@ -70,7 +70,7 @@ func TestHarmed(t *testing.T) {
 
 // agree checks that everything adds up and is in order.
 func agree(t *rapid.T, m *model.Model, res *blame.Result, opt blame.Options) {
-	s, err := slou.Compute(context.Background(), m, slou.Options{DataInputsOnly: opt.DataInputsOnly},
+	s, err := slou.Compute(context.Background(), m, slou.Options{Rule: opt.Rule},
 		procs.Alone())
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func (b *brute) at(t int64, cf model.CF, df model.DF, start, waited int64, path 
 		}
 	default:
 		steps := slou.Divide(b.look, slou.Gap{Node: int32(id.Node), CF: cf, Execution: e, A: t, D: from},
-			b.opt.DataInputsOnly, nil)
+			b.opt.Rule, nil)
 		q := steps[len(steps)-1] // the earliest, which has t
 		switch {
 		case q.Factor == slou.FactorS:

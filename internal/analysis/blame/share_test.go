@@ -18,7 +18,7 @@ func by(opt blame.Options) sharetest.Analysis[blame.Result] {
 	return func(ctx context.Context, m *model.Model, g procs.Group) (*blame.Result, error) {
 		opt := opt
 		var err error
-		opt.SLOU, err = slou.Compute(ctx, m, slou.Options{DataInputsOnly: opt.DataInputsOnly}, g)
+		opt.SLOU, err = slou.Compute(ctx, m, slou.Options{Rule: opt.Rule}, g)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func sameBy(t sloutest.TB, dir string, opt blame.Options) {
 func TestShareRecorded(t *testing.T) {
 	for _, name := range []string{"cholesky", "balance", "heat"} {
 		sameBy(t, sloutest.Recorded(t, name, 1), blame.Options{})
-		sameBy(t, sloutest.Recorded(t, name, 3), blame.Options{Depth: 3, DataInputsOnly: true, Waits: 200})
+		sameBy(t, sloutest.Recorded(t, name, 3), blame.Options{Depth: 3, Rule: slou.RuleData, Waits: 200})
 	}
 }
 
@@ -43,8 +43,8 @@ func TestShareRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sloutest.AnyFolder(t, func(_ *sloutest.Run, dir string) {
 			sameBy(t, dir, blame.Options{Depth: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "depth"),
-				Waits:          rapid.SampledFrom([]int{-1, 1, 20}).Draw(t, "waits"),
-				DataInputsOnly: rapid.Bool().Draw(t, "data only")})
+				Waits: rapid.SampledFrom([]int{-1, 1, 20}).Draw(t, "waits"),
+				Rule:  slou.Rule(rapid.IntRange(0, int(slou.RuleSource)).Draw(t, "rule"))})
 		})
 	})
 }

@@ -102,7 +102,7 @@ func lastEnded(m *model.Model) int {
 func newWalker(m *model.Model, g *graph) *walker {
 	w := &walker{holder: g.holder(), pos: m.End, firstEnd: firstEnd(m), count: make([]int64, len(m.Codes)),
 		ended: make([]int64, len(m.Codes))}
-	w.facts.h, w.facts.Lookup = w.holder, slou.NewLookup(m, true)
+	w.facts.h, w.facts.Lookup = w.holder, slou.NewLookup(m, slou.RuleData)
 	for n := range m.Nodes {
 		w.first = append(w.first, len(w.cuts))
 		w.cuts = append(w.cuts, make([][]model.Cut, len(m.Nodes[n].Workers))...)
@@ -354,7 +354,7 @@ func (w *walker) walkBack(e int, l hold) {
 	}
 	w.facts.known = append(w.facts.known, w.late...)
 	w.spare = slou.Divide(&w.facts, slou.Gap{Node: w.node, CF: w.next.CF, Execution: e, A: l.left,
-		D: w.m.ExecStart[e]}, true, w.spare[:0])
+		D: w.m.ExecStart[e]}, slou.RuleData, w.spare[:0])
 	for i := range w.spare {
 		p := &w.spare[i]
 		s := Step{Kind: KindOverhead, Factor: p.Factor, Part: p.Part}

@@ -68,8 +68,8 @@ type Options struct {
 	Series *counters.Result
 	// Windows is the number of windows of time asked for; 0 means those of Series, or 200.
 	Windows int
-	// DataInputsOnly leaves control inputs out where SLOU is to be computed.
-	DataInputsOnly bool
+	// Rule is that of SLOU, where that is to be computed.
+	Rule slou.Rule
 	// Parallel is the number of workers looked at at once; 0 means as many as there are cores.
 	Parallel int
 }
@@ -268,7 +268,7 @@ func (r *computation) gather(ctx context.Context) error {
 			maxCells/n)
 	}
 	if !has.SLOU {
-		opt := slou.Options{DataInputsOnly: r.opt.DataInputsOnly, Parallel: r.opt.Parallel}
+		opt := slou.Options{Rule: r.opt.Rule, Parallel: r.opt.Parallel}
 		if r.slou, err = slou.Compute(ctx, m, opt, g); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 
 type brute struct {
 	*sloutest.Run
-	dataOnly bool
+	rule slou.Rule
 }
 
 // find gives the last event by t that fits.
@@ -67,7 +67,7 @@ func (b brute) inputs(cf string, exec int) (list []input) {
 	for _, df := range start.Inputs {
 		list = append(list, input{df, start.Node})
 	}
-	if c, _ := b.last("CFEvents.onCreated", cf); c.Parent != "" && !b.dataOnly {
+	if c, _ := b.last("CFEvents.onCreated", cf); c.Parent != "" && b.rule == slou.RuleAll {
 		list = append(list, b.inputs(c.Parent, c.Execution)...)
 	}
 	return list
@@ -85,7 +85,33 @@ func (b brute) walk(cf string, node int, d int64) []mark {
 		return e.Kind == "CFEvents.onReady" && e.CF == cf && e.Node == node
 	})
 	r := ready.Time - ready.Late
+	if b.rule == slou.RuleSource {
+		return append([]mark{{r, "O.dispatch"}}, b.source(cf, node, r)...)
+	}
 	return append([]mark{{r, "O.dispatch"}}, b.beforeReady(cf, node, r)...)
+}
+
+// source is what the paper says of a gap, word for word: since the last input was received at the CF's process it
+// is O, from when that was sent L, and before that O. Where nothing was received, all of it is O.
+func (b brute) source(cf string, node int, ready int64) []mark {
+	created, _ := b.last("CFEvents.onCreated", cf)
+	got, any := b.find(ready, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onReceived" && e.Node == node &&
+			slices.Contains(b.inputs(cf, 1), input{e.DF, node})
+	})
+	if !any {
+		return []mark{{created.Time, "O.deliver"}, {-always, "O.create"}}
+	}
+	sent, _ := b.find(got.Time, func(e sloutest.Event) bool {
+		return e.Kind == "DFEvents.onSent" && e.Message == got.Message
+	})
+	late := "O.deliver" // what the CF waited for after the receipt: that it was created
+	var marks []mark
+	if created.Time > got.Time {
+		marks, late = append(marks, mark{created.Time, late}), "O.create"
+	}
+	return append(marks, mark{got.Time, late}, mark{sent.Time, fmt.Sprintf("L.%d->%d", sent.Node, node)},
+		mark{-always, "O.send"})
 }
 
 func (b brute) receipt(df, node int, t int64) (sloutest.Event, bool) {
@@ -265,8 +291,8 @@ func TestBruteForce(t *testing.T) {
 		run := sloutest.Random(rt)
 		text := run.Text()
 		m := sloutest.Build(t, text)
-		for _, dataOnly := range []bool{false, true} {
-			opt := slou.Options{DataInputsOnly: dataOnly}
+		for _, rule := range []slou.Rule{slou.RuleAll, slou.RuleData, slou.RuleSource} {
+			opt := slou.Options{Rule: rule}
 			pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 			if err != nil {
 				rt.Fatal(err)
@@ -279,11 +305,11 @@ func TestBruteForce(t *testing.T) {
 						got = append(got, pieceName(p))
 					}
 				}
-				want := brute{run, dataOnly}.worker(w.Node, w.Worker, m.End)
+				want := brute{run, rule}.worker(w.Node, w.Worker, m.End)
 				for i := range want {
 					if got[i] != want[i] {
-						rt.Fatalf("worker %d.%d at %d (data inputs only: %v): %s, the plain rule says %s\n%s\n%s", w.Node,
-							w.Worker, i, dataOnly, got[i], want[i], run.EventText(), pieceText(w))
+						rt.Fatalf("worker %d.%d at %d (rule %d): %s, the plain rule says %s\n%s\n%s", w.Node,
+							w.Worker, i, rule, got[i], want[i], run.EventText(), pieceText(w))
 					}
 				}
 			}
@@ -310,8 +336,8 @@ func TestAbsurd(t *testing.T) {
 			}
 		}()
 		m := sloutest.Build(t, run.Text())
-		for _, dataOnly := range []bool{false, true} {
-			opt := slou.Options{DataInputsOnly: dataOnly}
+		for _, rule := range []slou.Rule{slou.RuleAll, slou.RuleData, slou.RuleSource} {
+			opt := slou.Options{Rule: rule}
 			pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 			if err != nil {
 				rt.Fatal(err)

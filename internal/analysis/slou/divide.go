@@ -9,16 +9,16 @@ import (
 
 // divider cuts the time of one worker into pieces, in order.
 type divider struct {
-	m        *model.Model
-	facts    *facts
-	dataOnly bool
-	node     int
-	worker   *model.Worker
-	starved  starvation
-	awaited  []awaited
-	visit    func(*Piece)
-	regions  workerRegions
-	sole     bool // there are no CFs, but regions
+	m       *model.Model
+	facts   *facts
+	rule    Rule
+	node    int
+	worker  *model.Worker
+	starved starvation
+	awaited []awaited
+	visit   func(*Piece)
+	regions workerRegions
+	sole    bool // there are no CFs, but regions
 
 	cuts  []model.Cut // what is cut out first
 	cut   int         // the first cut that ends after the pieces visited so far
@@ -90,7 +90,7 @@ func (d *divider) gap(e int, a, start int64) {
 		return
 	}
 	g := Gap{Node: int32(d.node), CF: d.m.ExecCF[e], Execution: e, A: a, D: start}
-	d.steps = Divide(d.facts, g, d.dataOnly, d.steps[:0])
+	d.steps = Divide(d.facts, g, d.rule, d.steps[:0])
 	for i := len(d.steps) - 1; i >= 0; i-- {
 		if d.steps[i].Factor == FactorS {
 			d.starve(d.steps[i])

@@ -22,9 +22,8 @@ type control struct {
 	node    int32
 }
 
-// NewLookup gives the facts about a model that the rule asks for. It may be used by any number of goroutines.
-// dataOnly leaves control inputs out.
-func NewLookup(m *model.Model, dataOnly bool) Lookup { return newFacts(m, dataOnly) }
+// NewLookup gives the facts about a model that a rule asks for. It may be used by any number of goroutines.
+func NewLookup(m *model.Model, rule Rule) Lookup { return newFacts(m, rule.dataOnly()) }
 
 func newFacts(m *model.Model, dataOnly bool) *facts {
 	f := &facts{m: m, controls: make([]control, 2)}

@@ -66,7 +66,8 @@ func TestGolden(t *testing.T) {
 				if !strings.HasPrefix(name, "pieces") {
 					continue
 				}
-				opt := slou.Options{DataInputsOnly: name == "pieces --inputs=data"}
+				opt := slou.Options{Rule: map[string]slou.Rule{"pieces --inputs=data": slou.RuleData,
+					"pieces --rule=source": slou.RuleSource}[name]}
 				pieces, err := slou.Pieces(context.Background(), m, opt, procs.Alone())
 				if err != nil {
 					t.Fatal(err)

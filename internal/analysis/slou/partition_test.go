@@ -129,8 +129,8 @@ func TestPartitions(t *testing.T) {
 		}
 		m := sloutest.Build(rt, run.Text())
 		opt := slou.Options{Splits: []string{"index:1", "node", "code", "worker", "index:0"},
-			Parallel:       rapid.IntRange(1, 3).Draw(rt, "parallel"),
-			DataInputsOnly: rapid.Bool().Draw(rt, "data")}
+			Parallel: rapid.IntRange(1, 3).Draw(rt, "parallel"),
+			Rule:     slou.Rule(rapid.IntRange(0, int(slou.RuleSource)).Draw(rt, "rule"))}
 		if n := rapid.IntRange(1, 20).Draw(rt, "n"); rapid.Bool().Draw(rt, "length") {
 			opt.WindowNS = int64(n)
 		} else {

@@ -27,9 +27,10 @@ type Result struct {
 	Killed      bool         `json:"killed"`     // some worker's trace has no end
 	Unfinished  int          `json:"unfinished"` // atomic CFs that started and did not end
 	DataInputs  bool         `json:"data_inputs_only"`
-	Problems    []string     `json:"problems"`          // what could not be read
-	Splits      []Split      `json:"splits,omitempty"`  // as asked for by Options.Splits, in that order
-	Windows     *Windows     `json:"windows,omitempty"` // nil unless asked for
+	Source      bool         `json:"source_rule,omitempty"` // as RuleSource
+	Problems    []string     `json:"problems"`              // what could not be read
+	Splits      []Split      `json:"splits,omitempty"`      // as asked for by Options.Splits, in that order
+	Windows     *Windows     `json:"windows,omitempty"`     // nil unless asked for
 }
 
 // Loss is time and events of which nothing is known; it is in no factor.

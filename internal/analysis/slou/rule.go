@@ -28,6 +28,22 @@ import "github.com/whyslow/whyslow/internal/model"
 // the ancestor ran that took it. A structured CF posts values while it runs, so what it produced counts as
 // produced when it was posted, not when the CF ended.
 
+// Rule says what a CF is taken to have waited for.
+type Rule uint8
+
+// Rules.
+const (
+	RuleAll  Rule = iota // for its inputs and, as control inputs, for those of its ancestors
+	RuleData             // for its inputs only
+	// RuleSource is the rule of the paper that all this comes from (Kireev and Litvinov, 2024), to the letter:
+	// as RuleData, and L is nothing but the flight, to the node where the CF runs, of the input that came last.
+	// Flights of requests, of CFs and of what a CF was given before it moved are O.
+	RuleSource
+)
+
+// dataOnly reports whether control inputs are left out.
+func (r Rule) dataOnly() bool { return r != RuleAll }
+
 // Piece is an interval of one worker's time, given to one factor, with its cause. From < To.
 type Piece struct {
 	From, To int64 // nanoseconds on the common clock
@@ -104,29 +120,29 @@ const maxHops = 256
 
 // gapWalk is the state of one backwards walk.
 type gapWalk struct {
-	look     Lookup
-	gap      Gap
-	dataOnly bool
-	floor    int64 // B'
-	pos      int64 // everything from pos to D has been given away
-	hops     int
-	out      []Piece
-	node     int32   // where f last became ready
-	came     Message // how f got there, if it migrated
+	look  Lookup
+	gap   Gap
+	rule  Rule
+	floor int64 // B'
+	pos   int64 // everything from pos to D has been given away
+	hops  int
+	out   []Piece
+	node  int32   // where f last became ready
+	came  Message // how f got there, if it migrated
 }
 
 // Divide appends the pieces of a gap, latest first, and returns the extended slice. The S piece, if there
-// is one, is the last and has no part yet. dataOnly leaves control inputs out.
-func Divide(look Lookup, gap Gap, dataOnly bool, out []Piece) []Piece {
+// is one, is the last and has no part yet.
+func Divide(look Lookup, gap Gap, rule Rule, out []Piece) []Piece {
 	if gap.A >= gap.D {
 		return out
 	}
-	last := LastInput(look, gap, dataOnly)
+	last := LastInput(look, gap, rule.dataOnly())
 	floor := gap.A
 	if last.Known {
 		floor = min(max(last.End, gap.A), gap.D)
 	}
-	w := gapWalk{look: look, gap: gap, dataOnly: dataOnly, floor: floor, pos: gap.D, out: out}
+	w := gapWalk{look: look, gap: gap, rule: rule, floor: floor, pos: gap.D, out: out}
 	if floor < gap.D {
 		w.start()
 	}
@@ -179,8 +195,39 @@ func (w *gapWalk) start() {
 		ready = w.gap.D
 	}
 	w.take(ready, PartDispatch)
-	w.ready(w.gap.Node, min(ready, w.gap.D))
+	if ready = min(ready, w.gap.D); w.rule == RuleSource {
+		w.source(ready)
+	} else {
+		w.ready(w.gap.Node, ready)
+	}
 	// Only a walk cut short by maxHops leaves something.
+	w.take(w.floor, PartSend)
+}
+
+// receipt gives the input that a node received last, by t.
+func (w *gapWalk) receipt(node int32, t int64) (df model.DF, m Message) {
+	for _, d := range w.look.Inputs(w.gap.Execution) {
+		if r := w.look.Receipt(d, node, t); r.Arrived && (!m.Arrived || r.Received > m.Received) {
+			df, m = d, r
+		}
+	}
+	return df, m
+}
+
+// source divides what is before the moment at which the CF was ready by the source's text: since its last
+// input was received, O; while that was on its way, L; before it was sent, O.
+func (w *gapWalk) source(ready int64) {
+	df, m := w.receipt(w.gap.Node, ready)
+	if !m.Arrived {
+		w.created(PartDeliver)
+		return
+	}
+	if t, _, ok := w.look.Created(w.gap.CF); ok && t > m.Received {
+		w.take(t, PartDeliver)
+		w.take(m.Received, PartCreate)
+	}
+	w.take(m.Received, PartDeliver)
+	w.flight(w.gap.Node, m, df)
 	w.take(w.floor, PartSend)
 }
 
@@ -189,18 +236,12 @@ func (w *gapWalk) ready(node int32, t int64) {
 	if w.done() {
 		return
 	}
-	var df model.DF
-	var m Message
-	for _, d := range w.look.Inputs(w.gap.Execution) {
-		if r := w.look.Receipt(d, node, t); r.Arrived && (!m.Arrived || r.Received > m.Received) {
-			df, m = d, r
-		}
-	}
+	df, m := w.receipt(node, t)
 	came := w.look.Came(w.gap.CF, node, t)
 	w.node, w.came = node, came
 	created, where, known := w.look.Created(w.gap.CF)
 	home := known && where == node && !came.Arrived
-	if home && !w.dataOnly {
+	if home && !w.rule.dataOnly() {
 		if d, r := w.look.ControlReceipt(w.gap.CF); r.Arrived && r.Received <= t &&
 			(!m.Arrived || r.Received > m.Received) {
 			df, m = d, r

@@ -135,7 +135,7 @@ func TestShareGolden(t *testing.T) {
 		if err := twin.Parse(strings.NewReader(parts["trace"]), dir); err != nil {
 			t.Fatal(err)
 		}
-		for _, opt := range []slou.Options{{Windows: 3, Splits: []string{"worker"}}, {DataInputsOnly: true}} {
+		for _, opt := range []slou.Options{{Windows: 3, Splits: []string{"worker"}}, {Rule: slou.RuleData}} {
 			same(t, dir, 4, opt)
 		}
 	}
@@ -168,7 +168,7 @@ func TestShareRandom(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(rt, "damaged") == 0 {
 			damage(rt, dir)
 		}
-		opt := slou.Options{DataInputsOnly: rapid.Bool().Draw(rt, "data"),
+		opt := slou.Options{Rule: slou.Rule(rapid.IntRange(0, int(slou.RuleSource)).Draw(rt, "rule")),
 			Splits:  []string{"index:1", "node", "code", "worker", "index:0"},
 			Windows: rapid.IntRange(0, 9).Draw(rt, "windows")}
 		want, failed := alone(dir, model.Options{Parallel: 1}, opt)
@@ -240,7 +240,7 @@ func same(t *testing.T, dir string, most int, opt slou.Options) {
 // many nodes with what crosses, and with the trace named by WHYSLOW_TRACE.
 func TestShareRecorded(t *testing.T) {
 	opts := []slou.Options{{Windows: 7, Splits: []string{"code", "index:0"}, MaxGroups: 3},
-		{DataInputsOnly: true, WindowNS: 1e6, Splits: []string{"node", "worker", "index:1"}}}
+		{Rule: slou.RuleData, WindowNS: 1e6, Splits: []string{"node", "worker", "index:1"}}}
 	if dir := os.Getenv("WHYSLOW_TRACE"); dir != "" {
 		for _, opt := range opts {
 			same(t, dir, 5, opt)

@@ -25,8 +25,7 @@ import (
 
 // Options choose between readings of the rule.
 type Options struct {
-	// DataInputsOnly leaves control inputs (those of a CF's ancestors) out, as the source does.
-	DataInputsOnly bool
+	Rule Rule // the zero value is the rule of package slou
 	// Patterns is what pattern.Compute found in the run, in each process. nil in all processes: slou calls
 	// pattern.Compute itself where the run has regions.
 	Patterns *pattern.Result
@@ -69,14 +68,14 @@ func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Gr
 		return nil, err
 	}
 	var wg procs.Goroutines
-	wg.Go(func() { c.facts = newFacts(m, opt.DataInputsOnly) })
+	wg.Go(func() { c.facts = newFacts(m, opt.Rule.dataOnly()) })
 	var err error
 	c.queue, err = findQueue(m, g)
 	wg.Wait()
 	if err != nil {
 		return nil, err
 	}
-	c.awaited, err = findAwaited(m, c.facts, opt.DataInputsOnly, g)
+	c.awaited, err = findAwaited(m, c.facts, opt.Rule.dataOnly(), g)
 	return c, err
 }
 
@@ -84,7 +83,7 @@ func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Gr
 func (c *computation) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
 	return procs.Each(ctx, c.opt.Parallel, len(c.workers), func(lane, i int) error {
 		id := c.workers[i]
-		return do(i, lane, &divider{m: c.m, facts: c.facts, dataOnly: c.opt.DataInputsOnly, node: id.Node,
+		return do(i, lane, &divider{m: c.m, facts: c.facts, rule: c.opt.Rule, node: id.Node,
 			worker: &c.m.Nodes[id.Node].Workers[id.Worker], starved: c.queue.at(id.Node), awaited: c.awaited,
 			regions: c.regions.of(c.m, id), sole: c.regions.sole()})
 	})
@@ -175,8 +174,9 @@ func (c *computation) result(p *processSums) (*Result, error) {
 	null, missing := missingEvents(m, p.Facts.Uses)
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing,
 		Killed:     m.Killed,
-		DataInputs: c.opt.DataInputsOnly, Problems: append(m.Unread(), p.Facts.Collisions...),
-		Nodes: []Node{}}
+		DataInputs: c.opt.Rule.dataOnly(), Source: c.opt.Rule == RuleSource,
+		Problems: append(m.Unread(), p.Facts.Collisions...),
+		Nodes:    []Node{}}
 	by := map[model.WorkerID]*sums{}
 	for _, s := range p.Workers {
 		by[s.ID] = s

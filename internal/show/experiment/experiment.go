@@ -4,7 +4,7 @@
 // four. Nodes are in one process, with emulated links, or ranks of an MPI job of their own.
 //
 // Each run is a process of its own, whyslow with an example program; its trace is divided as
-// `whyslow report --inputs=data` does. All points of an experiment take turns, several times over, so that
+// `whyslow report --rule=source` does. All points of an experiment take turns, several times over, so that
 // what disturbs the machine for a while does not meet one of them only. Whatever is shown of a point is its
 // run of median wall time, whole: its factors add up to its total. What an experiment claims is checked with
 // the medians of each factor and with how far the runs are apart.

@@ -130,7 +130,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%+v, %+v", first, last)
 	}
 	if got, want := pic.Points[1].command(),
-		"whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --inputs=data"+
+		"whyslow run -n 4 -w 1 --link-latency=20us --link-bandwidth=1250M --rule=source"+
 			" examples/pic/pic.fa 100 1000000 25 10 0.0001 4"; got != want {
 		t.Errorf("%s", got)
 	}
@@ -150,10 +150,10 @@ func TestPlan(t *testing.T) {
 	}
 	for got, want := range map[string]string{
 		shared.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,vader whyslow run -w " +
-			"1 --inputs=data examples/crossed/crossed.fa 100 8 1000000",
-		tcp.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,tcp whyslow run -w 1 --inputs=data " +
+			"1 --rule=source examples/crossed/crossed.fa 100 8 1000000",
+		tcp.Points[0].command(): "mpirun -n 2 --mca pml ob1 --mca btl self,tcp whyslow run -w 1 --rule=source " +
 			"examples/crossed/crossed.fa 100 8 1000000",
-		dust.Points[1].command(): "mpirun -n 4 whyslow run -w 1 --inputs=data examples/pic/pic.fa 100 1000000 " +
+		dust.Points[1].command(): "mpirun -n 4 whyslow run -w 1 --rule=source examples/pic/pic.fa 100 1000000 " +
 			"25 10 0.0001 4",
 	} {
 		if got != want {

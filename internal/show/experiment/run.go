@@ -19,7 +19,7 @@ import (
 
 // command is the line that repeats a run, as a user would type it.
 func (p *Point) command() string {
-	return strings.Join(p.line("whyslow", "examples", "--inputs=data"), " ")
+	return strings.Join(p.line("whyslow", "examples", "--rule=source"), " ")
 }
 
 // line is the command of a run and its arguments; more are flags of whyslow run.
@@ -84,7 +84,7 @@ func divide(ctx context.Context, folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := slou.Compute(ctx, m, slou.Options{DataInputsOnly: true}, procs.Alone())
+	res, err := slou.Compute(ctx, m, slou.Options{Rule: slou.RuleSource}, procs.Alone())
 	if err != nil {
 		return nil, err
 	}

@@ -82,13 +82,13 @@ type Kind struct {
 
 // Wanted says what Compute is to compute; the zero value is what a report in a terminal needs.
 type Wanted struct {
-	DataInputsOnly bool     // as slou.Options.DataInputsOnly
-	Splits         []string // as slou.Options.Splits
-	Windows        int      // how many windows the run is cut into; 0 and no WindowNS: up to 120
-	WindowNS       int64    // or how long each is
-	All            bool     // as lifecycle.Options.All
-	Only           []string // the analyses to do, as Comparison; nil: all
-	Lang           string   // of advice and warnings: "en" or "ru"; anything else is "en"
+	Rule     slou.Rule
+	Splits   []string // as slou.Options.Splits
+	Windows  int      // how many windows the run is cut into; 0 and no WindowNS: up to 120
+	WindowNS int64    // or how long each is
+	All      bool     // as lifecycle.Options.All
+	Only     []string // the analyses to do, as Comparison; nil: all
+	Lang     string   // of advice and warnings: "en" or "ru"; anything else is "en"
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
 }
@@ -131,7 +131,7 @@ var analyses = []analysis{
 		return err
 	}},
 	{analysisSLOU, []string{analysisPatterns}, false, func(c *computation, g procs.Group) (err error) {
-		c.SLOU, err = slou.Compute(c.ctx, c.model, slou.Options{DataInputsOnly: c.want.DataInputsOnly,
+		c.SLOU, err = slou.Compute(c.ctx, c.model, slou.Options{Rule: c.want.Rule,
 			Splits: c.want.Splits, MaxGroups: maxGroups, Windows: c.want.Windows, WindowNS: c.want.WindowNS,
 			Patterns: c.Pattern}, g)
 		return err
@@ -151,12 +151,12 @@ var analyses = []analysis{
 	{analysisImbalance, []string{analysisSLOU, analysisSeries}, true,
 		func(c *computation, g procs.Group) (err error) {
 			c.Imbalance, err = imbalance.Compute(c.ctx, c.model, imbalance.Options{SLOU: c.SLOU, Series: c.Series,
-				DataInputsOnly: c.want.DataInputsOnly}, g)
+				Rule: c.want.Rule}, g)
 			return err
 		}},
 	{analysisBlame, []string{analysisSLOU}, true, func(c *computation, g procs.Group) (err error) {
 		c.Blame, err = blame.Compute(c.ctx, c.model, blame.Options{SLOU: c.SLOU, Patterns: c.Pattern,
-			DataInputsOnly: c.want.DataInputsOnly}, g)
+			Rule: c.want.Rule}, g)
 		return err
 	}},
 	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false,

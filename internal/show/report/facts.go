@@ -46,6 +46,9 @@ func (a *author) facts() {
 		}
 	}
 	if a.SLOU != nil {
+		if a.SLOU.Source {
+			add("rule", a.say("only flights of data are latency, those of requests and CFs are overhead"))
+		}
 		if a.SLOU.DataInputs {
 			add("inputs", a.say("data only: CFs wait for their DFs, not for what created them"))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
@@ -67,7 +68,7 @@ func TestShareRecorded(t *testing.T) {
 	for _, name := range []string{"cholesky", "balance", "heat"} {
 		sameBy(t, sloutest.Recorded(t, name, 1), Wanted{Splits: []string{"node", "worker", "code", "index:0"}})
 		sameBy(t, sloutest.Recorded(t, name, 4), Wanted{Splits: []string{"code"}, Windows: 11, All: true,
-			DataInputsOnly: true})
+			Rule: slou.RuleData})
 	}
 }
 

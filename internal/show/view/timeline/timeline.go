@@ -71,7 +71,7 @@ const (
 // Build cuts the time of all workers. It fails when ctx ends.
 func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) {
 	t := &Timeline{m: m, extra: slou.ExtraCores(m),
-		look:   sync.OnceValue(func() slou.Lookup { return slou.NewLookup(m, false) }),
+		look:   sync.OnceValue(func() slou.Lookup { return slou.NewLookup(m, slou.RuleAll) }),
 		Makers: sync.OnceValue(func() *lifecycle.Makers { return lifecycle.FindMakers(m) })}
 	null := t.nameRows()
 	for n := range m.Nodes {
