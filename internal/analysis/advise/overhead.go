@@ -158,6 +158,11 @@ func (a *advisor) whoTookCores() words.Text {
 		if h.Host == "" {
 			name = words.Text{}
 		}
+		if a.Pattern != nil && slou.OnlyRegions(a.facts.m) {
+			return words.Say("%s share %s of host %s. Use fewer threads.",
+				"на %s приходится %s хоста%s. Уменьшите число потоков.", words.Number{N: int64(h.Workers), What: threads},
+				words.Number{N: int64(h.Cores), What: words.Cores}, name)
+		}
 		return words.Say("%s share %s of host %s. Use fewer workers.",
 			"на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
 			words.Number{N: int64(h.Workers), What: words.Workers}, words.Number{N: int64(h.Cores), What: words.Cores},
@@ -168,6 +173,8 @@ func (a *advisor) whoTookCores() words.Text {
 		"их ядра занимали другие потоки (других программ, передачи сообщений, записи трассы). Остановите на "+
 			"машине всё лишнее или оставьте для остального отдельное ядро.")
 }
+
+var threads = words.Noun{One: "thread", More: "threads", Russian: [3]string{"поток", "потока", "потоков"}}
 
 // printable replaces what a terminal might take for a command.
 func printable(s string) string {

@@ -83,19 +83,38 @@ func (a *advisor) lateThread() {
 	p := a.Pattern
 	late := slices.DeleteFunc(slices.Clone(p.Late), func(l pattern.Late) bool {
 		m := &p.Metrics[l.Metric]
-		return m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" ||
-			m.Parent >= 0 && p.Metrics[m.Parent].Pattern > 0
+		return m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention"
 	})
-	caused, total := map[int]int64{}, int64(0) // by thread
+	type sum struct{ lost, work, left int64 }
+	var all sum
+	caused, of := map[int]int64{}, map[int]sum{} // by thread
 	for _, l := range late {
-		caused[l.Thread], total = caused[l.Thread]+l.NS, total+l.NS
+		s := of[l.Thread]
+		s.lost, s.work, s.left = s.lost+l.NS, s.work+l.WorkNS, s.left+l.LeftNS
+		all.lost, all.work, all.left = all.lost+l.NS, all.work+l.WorkNS, all.left+l.LeftNS
+		caused[l.Thread], of[l.Thread] = s.lost, s
 	}
 	last, lost := most(caused, cmp.Compare)
 	if lost == 0 || len(p.Threads) < 2 {
 		return
 	}
-	late = slices.DeleteFunc(late, func(l pattern.Late) bool { return l.Thread != last })
+	one := float64(lost) >= steady*float64(all.lost)
+	if one {
+		late, all = slices.DeleteFunc(late, func(l pattern.Late) bool { return l.Thread != last }), of[last]
+	}
 	top, _ := largest(late, func(l *pattern.Late) int64 { return l.NS })
+	name := a.thread(last)
+	evidence := map[string]any{"thread": name, "lost_ns": lost, "call": a.callPath(top.Call), "work_ns": all.work,
+		"left_late_ns": all.left}
+	if 2*all.left > all.lost {
+		a.leftLate(all.left, one, name, a.callPath(top.Call), evidence)
+		return
+	}
+	if !one {
+		evidence["all_lost_ns"] = all.lost
+		a.unevenSteps(all.lost, all.work, lost, top, name, evidence)
+		return
+	}
 	times, doing := int64(0), map[int]int64{} // by call path
 	for _, l := range late {
 		times += l.Count
@@ -103,32 +122,11 @@ func (a *advisor) lateThread() {
 			doing[d.Call] += d.NS
 		}
 	}
-	call, did := most(doing, cmp.Compare)
-	name := a.thread(last)
-	evidence := map[string]any{"thread": name, "lost_ns": lost, "times": times, "call": a.callPath(top.Call)}
-	if float64(lost) < steady*float64(total) {
-		evidence["all_lost_ns"] = total
-		how := a.inSHMEM(top.Call, // which has no barrier of two phases
-			words.Say("Synchronise less often, or divide the work of each step more evenly.",
-				"Синхронизируйтесь реже или делите работу каждого шага ровнее."),
-			words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, `upc_wait`).",
-				"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем "+
-					"`upc_wait`)."))
-		a.addTime("uneven-steps", total,
-			words.Say("The threads waited that long for each other; with equal work in every step they would not.",
-				"Столько потоки ждали друг друга; при равной работе на каждом шаге ожидания не было бы."),
-			evidence, words.Say(
-				"Threads waited %s (%s) for the last one, mostly at %s, and the last one changes: thread %s "+
-					"caused %s. %s",
-				"Потоки ждали последнего %s (%s), дольше всего в %s, и последним приходит не всегда один и тот же: "+
-					"из-за потока %s потеряно %s. %s",
-				words.Time(total), a.share(total), a.callPath(top.Call), name, words.Time(lost), how))
-		return
-	}
+	evidence["times"] = times
 	text := words.Say("Thread %s came last %s. The others waited %s (%s) for it, mostly at %s.",
 		"Поток %s приходил последним %s, и остальные ждали его %s (%s), дольше всего в %s.",
 		name, often(times), words.Time(lost), a.share(lost), a.callPath(top.Call))
-	if did > 0 {
+	if call, did := most(doing, cmp.Compare); did > 0 {
 		evidence["doing"], evidence["doing_ns"] = a.callPath(call), did
 		if call == 0 || a.region(call).Kind == "function" {
 			text = words.Say("%s Meanwhile it worked in %s (%s): give it less of that work, so that all arrive "+
@@ -140,10 +138,52 @@ func (a *advisor) lateThread() {
 				"%s Он в это время был в %s (%s): начните с этого.", text, a.callPath(call), words.Time(did))
 		}
 	}
-	a.addTime("late-thread", lost,
-		words.Say("The others waited that long for this thread; with its work spread evenly they would not.",
-			"Столько остальные ждали этот поток; если распределить его работу поровну, ожидания не будет."),
+	a.addTime("late-thread", all.work,
+		words.Say("The others waited %s of that for what this thread did between two collectives; with its work "+
+			"spread evenly they would not.",
+			"Из этого %s остальные ждали того, что этот поток делал между двумя коллективными операциями; если "+
+				"распределить его работу поровну, ожидания не будет.", words.Time(all.work)),
 		evidence, text)
+}
+
+// unevenSteps: threads take turns being late.
+func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name string, evidence map[string]any) {
+	how := words.Say("Synchronise less often, or divide the work of each step more evenly.",
+		"Синхронизируйтесь реже или делите работу каждого шага ровнее.")
+	if a.region(top.Call).Kind == "barrier" {
+		how = a.inSHMEM(top.Call, how, // which has no barrier of two phases
+			words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, `upc_wait`).",
+				"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем "+
+					"`upc_wait`)."))
+	}
+	a.addTime("uneven-steps", gain,
+		words.Say("The threads waited that long for each other's work; with equal work in every step they would not.",
+			"Столько потоки ждали работы друг друга; при равной работе на каждом шаге ожидания не было бы."),
+		evidence, words.Say(
+			"Threads waited %s (%s) for the last one, mostly at %s, and the last one changes: thread %s "+
+				"caused %s. %s",
+			"Потоки ждали последнего %s (%s), дольше всего в %s, и последним приходит не всегда один и тот же: "+
+				"из-за потока %s потеряно %s. %s",
+			words.Time(total), a.share(total), a.callPath(top.Call), name, words.Time(lost), how))
+}
+
+// leftLate: threads are late because they left the collective before late.
+func (a *advisor) leftLate(ns int64, one bool, name, call string, evidence map[string]any) {
+	who := words.Say("Threads were late", "Потоки опаздывали")
+	if one {
+		who = words.Say("Thread %s was late", "Поток %s опаздывал", name)
+	}
+	text := words.Say("%s, mostly at %s, because it left the collective before later than the others: they waited "+
+		"%s (%s) for that. It had no core then: %s",
+		"%s (дольше всего в %s), потому что позже других выходил из предыдущей коллективной операции: из-за этого "+
+			"остальные ждали %s (%s). У него не было ядра: %s",
+		who, call, words.Time(ns), a.share(ns), a.whoTookCores())
+	if h := a.crowded(); h != nil {
+		a.add("late-leaving", 0, ns, coresBound(h), evidence, text)
+		return
+	}
+	a.addTime("late-leaving", ns, words.Say("With cores of their own, threads would arrive that much sooner.",
+		"Будь у потоков собственные ядра, они приходили бы на столько же раньше."), evidence, text)
 }
 
 // costly gives the collective that costs most, nil for none, what all cost, and how often they were called.

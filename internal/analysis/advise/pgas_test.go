@@ -417,6 +417,72 @@ func TestPGASRules(t *testing.T) {
 	}
 }
 
+// leaveLate lets one thread leave a barrier so much later than the others, for want of a core.
+func (r *pgasRun) leaveLate(thread, late int) {
+	r.meet(atBarrier, "barrier", "", 1, 0)
+	events := r.events[thread]
+	r.events[thread] = events[:len(events)-1]
+	r.at[thread] += late
+	r.event(thread, "Region.onExited %d", atBarrier)
+}
+
+// TestPGASLateThread: who is late is named at every collective, with no more than its work could save, and for
+// its reason.
+func TestPGASLateThread(t *testing.T) {
+	run := func(f func(r *pgasRun)) advise.Input {
+		r := newPGASRun(4)
+		f(r)
+		return analysePGAS(t, r.text())
+	}
+	for site, kind := range map[int]string{atBarrier: "barrier", atAlloc: "alloc", atAlloc + 100: "free"} {
+		a := adviceOn(run(func(r *pgasRun) {
+			for range 5 {
+				r.work(300, 300, 300, 700)
+				r.meet(site%100, kind, "", 1, 0)
+			}
+		}), "late-thread")
+		if a == nil || a.GainNS != 5*3*400*1000 || !strings.Contains(a.Text, "Thread 3 came last 5 times") {
+			t.Errorf("%s: %+v", kind, a)
+		}
+	}
+	in := run(func(r *pgasRun) {
+		for range 5 {
+			r.leaveLate(3, 500)
+			r.work(50)
+			r.meet(atBarrier2, "barrier", "", 1, 0)
+		}
+	})
+	if a := adviceOn(in, "late-thread"); a != nil {
+		t.Errorf("the work is blamed for a thread without a core: %s", a.Text)
+	}
+	a := adviceOn(in, "late-leaving")
+	if a == nil || !strings.Contains(a.Text, "Thread 3 was late") || !strings.Contains(a.Text, "no core") ||
+		a.GainNS != 5*3*500*1000 {
+		t.Errorf("%+v", a)
+	}
+	a = adviceOn(run(func(r *pgasRun) { // half of the lateness is work
+		for range 5 {
+			r.leaveLate(3, 200)
+			r.work(50, 50, 50, 450)
+			r.meet(atBarrier2, "barrier", "", 1, 0)
+		}
+	}), "late-thread")
+	if a == nil || a.GainNS != 5*3*400*1000 {
+		t.Errorf("%+v", a)
+	}
+	a = adviceOn(run(func(r *pgasRun) {
+		for i := range 8 {
+			w := []int{300, 300, 300, 300}
+			w[i%4] = 700
+			r.work(w...)
+			r.meet(atBroadcast, "gather-all", "sync=all/all sent=64 received=256", 1, 0)
+		}
+	}), "uneven-steps")
+	if a == nil || strings.Contains(a.Text, "split the barrier") {
+		t.Errorf("a wait at gather_all: %+v", a)
+	}
+}
+
 // TestPGASNames: OpenSHMEM's own operations are named, and a program that only works is left alone.
 func TestPGASNames(t *testing.T) {
 	r := newPGASRun(2)

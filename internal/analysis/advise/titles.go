@@ -40,6 +40,8 @@ var titles = map[string]words.Phrase{
 		"Большую часть времени занимают начало и завершение"},
 	"late-thread": {"One thread comes last: give it less work",
 		"Один поток приходит последним: дайте ему меньше работы"},
+	"late-leaving": {"Threads leave collectives late: they have no core",
+		"Потоки поздно выходят из коллективных операций: им не хватает ядер"},
 	"uneven-steps": {"Threads take turns waiting for each other", "Потоки по очереди ждут друг друга"},
 	"relax-entry": {"Collectives wait for all threads without need",
 		"Коллективные операции без нужды ждут всех"},

@@ -14,6 +14,8 @@ type lateKey struct{ Metric, Call, Thread int }
 
 type lateSum struct {
 	NS, Count int64
+	Work      int64           // see Late.WorkNS
+	Left      int64           // see Late.LeftNS
 	Doing     map[int32]int64 // by call path: what the late thread did meanwhile, in nanoseconds
 	seen      stretch         // the last one whose doings are in the sum
 }
@@ -23,7 +25,7 @@ const mostDoings = 10
 
 // waited notes that others waited for a thread, and what it did meanwhile; again: the wait is counted
 // already.
-func (s *search) waited(metric, call, thread int, ns int64, during stretch, again bool) {
+func (s *search) waited(metric, call, thread int, ns int64, during stretch, again bool) *lateSum {
 	key := lateKey{metric, call, thread}
 	l := s.late[key]
 	if l == nil {
@@ -32,7 +34,7 @@ func (s *search) waited(metric, call, thread int, ns int64, during stretch, agai
 	}
 	l.NS += ns
 	if l.seen == during {
-		return // another one waits for the same
+		return l // another one waits for the same
 	}
 	l.seen = during
 	if !again {
@@ -41,6 +43,64 @@ func (s *search) waited(metric, call, thread int, ns int64, during stretch, agai
 	eachVisitIn(&s.r.Threads[thread], during, func(v int32, from, to int64) {
 		l.Doing[s.callOf(thread, v)] += to - from
 	})
+	return l
+}
+
+// awaitedBy is a wait in the instance at hand.
+type awaitedBy struct {
+	metric, call, late, member int
+	ns                         int64
+}
+
+// settleWaits notes who was waited for in an instance, and how much of it less work of that thread could save:
+// not what it was late by when it left the collective before, and not more than it worked since.
+func (s *search) settleWaits(in *instance, waits []awaitedBy) {
+	left := map[int]int64{} // by late member: what may still be saved
+	for _, w := range waits {
+		thread := int(in.members[w.late].Thread)
+		before := s.previous(in, w.late)
+		during := stretch{before.at, in.entered[w.late]}
+		if _, known := left[w.late]; !known {
+			left[w.late] = s.worked(thread, during) * int64(len(in.members)-1)
+		}
+		l := s.waited(w.metric, w.call, thread, w.ns, during, false)
+		behind := s.leftLate(before, in.members[w.member].Thread, w.ns)
+		work := min(w.ns-behind, left[w.late])
+		left[w.late] -= work
+		l.Work, l.Left = l.Work+work, l.Left+behind
+	}
+}
+
+// worked is how long a thread ran the program or moved data in a stretch, and did not wait.
+func (s *search) worked(thread int, in stretch) (ns int64) {
+	waits := s.f.index["synchronisation"]
+	eachVisitIn(&s.r.Threads[thread], in, func(v int32, from, to int64) {
+		if v < 0 || s.f.metrics[s.class[thread][v]].Parent != waits {
+			ns += to - from
+		}
+	})
+	return ns
+}
+
+// noCore is how much later than another one a thread must leave a collective to have had no core for it. ns.
+const noCore = 100_000
+
+// leftLate is how much of a wait there was because the late thread had left the collective before later than
+// the one that waits.
+func (s *search) leftLate(before departure, waiting int32, ns int64) int64 {
+	if before.instance < 0 {
+		return 0
+	}
+	for _, e := range s.r.MembersOf(int(before.instance)) {
+		if e.Thread == waiting {
+			behind := before.at - s.r.Threads[waiting].Exit[s.r.Record(e).Visit]
+			if behind <= noCore {
+				return 0
+			}
+			return min(behind, ns)
+		}
+	}
+	return 0
 }
 
 // eachVisitIn divides a stretch of a thread's time, in order, among the visits that it was in, without those
@@ -72,7 +132,8 @@ func eachVisitIn(t *model.Thread, in stretch, f func(visit int32, from, to int64
 
 func (s *search) lateList() (out []Late) {
 	for k, l := range s.late {
-		v := Late{Metric: k.Metric, Call: k.Call, Thread: k.Thread, NS: l.NS, Count: l.Count}
+		v := Late{Metric: k.Metric, Call: k.Call, Thread: k.Thread, NS: l.NS, Count: l.Count, WorkNS: l.Work,
+			LeftNS: l.Left}
 		for call, ns := range l.Doing {
 			v.Doing = append(v.Doing, Doing{int(call), ns})
 		}

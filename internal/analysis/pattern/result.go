@@ -104,6 +104,11 @@ type Late struct {
 	Count  int64 `json:"count"`  // how often
 	// Doing are the call paths in which the late thread spent its time meanwhile, longest first.
 	Doing []Doing `json:"doing"`
+	// WorkNS is how much of NS, in collectives, less work of that thread could save: it is not late by more than
+	// it worked since the collective before. LeftNS is how much of NS there was because it left that collective
+	// later than those who waited: it had no core.
+	WorkNS int64 `json:"-"`
+	LeftNS int64 `json:"-"`
 }
 
 // Doing is time spent in a call path.

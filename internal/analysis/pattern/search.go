@@ -86,6 +86,7 @@ func (s *search) instance() {
 	}
 	s.spent = append(s.spent[:0], make([]int64, len(in.members))...)
 	key, c := s.collective(in)
+	var waits []awaitedBy
 	for number, p := range patterns {
 		if p.acquired != nil || p.when == nil || !p.when(in) {
 			continue
@@ -125,16 +126,22 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				during := stretch{s.previous(in, late), in.entered[late]}
-				s.waited(metric, call, int(in.members[late].Thread), ns, during, false)
+				waits = append(waits, awaitedBy{metric, call, late, k, ns})
 			}
 		}
 	}
+	s.settleWaits(in, waits)
 	s.sums[key] = s.sums[key].plus(c)
 }
 
-// previous is when a member of an instance left the collective before it, or else when it started.
-func (s *search) previous(in *instance, k int) int64 {
+// departure is when a thread left an instance of a collective; -1: it started then.
+type departure struct {
+	at       int64
+	instance int32
+}
+
+// previous is when a member of an instance left the collective before it, or else started.
+func (s *search) previous(in *instance, k int) departure {
 	e := in.members[k]
 	t, c := &s.r.Threads[e.Thread], s.r.Record(e)
 	i := e.Record
@@ -143,10 +150,10 @@ func (s *search) previous(in *instance, k int) int64 {
 	}
 	for i--; i >= 0; i-- {
 		if b := &t.Collectives[i]; b.Instance >= 0 && b.Kind != model.CollectiveNotify {
-			return t.Exit[b.Visit]
+			return departure{t.Exit[b.Visit], b.Instance}
 		}
 	}
-	return t.Start
+	return departure{t.Start, -1}
 }
 
 type usualKey struct {
