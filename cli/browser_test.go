@@ -37,7 +37,7 @@ var (
 )
 
 // patience is how long anything is waited for. The computer may be busy with other tests.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // TestPage looks at the page as a user does.
 func TestPage(t *testing.T) {

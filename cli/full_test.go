@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,9 @@ func TestFullOutput(t *testing.T) {
 		"dump --stats t.trace", "dump --stats --json t.trace", "doctor t.trace",
 		"doctor --json t.trace", "convert --to cube -o - t.trace", "convert --to cube3 -o - t.trace",
 		"run --explain-config p.fa", "run --explain-config --json p.fa"} {
+		if verb, _, _ := strings.Cut(command, " "); !canRun && slices.Contains(verbsOfUserCode, verb) {
+			continue
+		}
 		_, stderr, code, err := shell(dir, home, "whyslow "+command+" >/dev/full")
 		if err != nil || code != console.Failed || strings.Count(stderr, "\n") != 1 ||
 			!strings.Contains(stderr, "no space left on device") {

@@ -99,7 +99,7 @@ func TestMPIKilled(t *testing.T) {
 		{"", "the run: no end recorded"},
 		{"whyslow: interrupted\nwhyslow: warning: the trace of node 1 (HOST, rank 1) is not complete: its " +
 			"process " +
-			"ended early\nt.trace\n", "INCOMPLETE:\n  00001.wst: its process ended early\n"},
+			"ended early\nt.trace\n", "\n  00001.wst: its process ended early\n"},
 	} {
 		dir := manyDir(t, map[string]string{"endless.fa": endlessMany})
 		stderr := endMany(t, home, dir, "", func(_ *os.Process, folder string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,11 +18,10 @@ import (
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
-	"golang.org/x/sys/unix"
 )
 
-// manyNodes writes a trace of twelve nodes, a recorded run of three repeated, into a folder.
-func manyNodes(t *testing.T, dir string) {
+// manyNodes writes a trace, a recorded run of three nodes so many times, into a folder.
+func manyNodes(t *testing.T, dir string, times int) {
 	t.Helper()
 	text, err := replicate.Recording("cholesky")
 	if err != nil {
@@ -37,7 +37,7 @@ func manyNodes(t *testing.T, dir string) {
 	}
 	defer r.Close()
 	if _, err := replicate.Write(context.Background(), dir, r,
-		replicate.Options{Copies: 4, Crossing: 0.5}); err != nil {
+		replicate.Options{Copies: times, Crossing: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,7 +47,7 @@ func TestMPIReport(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	home, dir := lunaHome(t), t.TempDir()
-	manyNodes(t, filepath.Join(dir, "many.trace"))
+	manyNodes(t, filepath.Join(dir, "many.trace"), 4)
 	run := func(want int, command string) (stdout, stderr string) {
 		t.Helper()
 		stdout, stderr, code, err := shell(dir, home, command)
@@ -92,66 +92,76 @@ func TestMPIReport(t *testing.T) {
 	}
 }
 
-// TestMPIReportInterrupt ends an analysis that never does: a file cannot be opened.
+// TestMPIReportInterrupt ends an analysis while its processes work together: one of them is stopped as soon as it
+// reads, and the other waits for it.
 func TestMPIReportInterrupt(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	home, dir := lunaHome(t), t.TempDir()
-	manyNodes(t, filepath.Join(dir, "many.trace"))
-	file := filepath.Join(dir, "many.trace", "run.json")
-	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
+	manyNodes(t, filepath.Join(dir, "many.trace"), 200)
+	for range 20 { // it may be over before it is stopped
+		if interruptReport(t, home, dir) {
+			return
+		}
 	}
-	if err := unix.Mkfifo(file, 0o666); err != nil {
-		t.Fatal(err)
+	t.Error("no report was seen to read its trace")
+}
+
+// interruptReport tells whether it could interrupt a report.
+func interruptReport(t *testing.T, home, dir string) bool {
+	t.Helper()
+	files := []string{filepath.Join(dir, "pid.0"), filepath.Join(dir, "pid.1")}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.Command("mpirun", "-n", "2", "sh", "-c",
-		`echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" report many.trace`, filepath.Join(home, "bin", "whyslow"))
+		`echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" report many.trace`,
+		filepath.Join(home, "bin", "whyslow"))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), longGrace)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill()
-	// For a moment any process opens something.
-	for end, seen := time.Now().Add(4*time.Minute), 0; seen < 20; time.Sleep(10 * time.Millisecond) {
-		if seen++; !opening(filepath.Join(dir, "pid.0")) || !opening(filepath.Join(dir, "pid.1")) {
-			seen = 0
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var pids [2]int
+	for !reads(pids[1]) {
+		for rank, file := range files {
+			text, _ := os.ReadFile(file) // not there yet
+			fmt.Sscan(string(text), &pids[rank])
 		}
-		if time.Now().After(end) {
-			t.Fatal("nobody opens the file")
+		select {
+		case <-ended:
+			return false
+		case <-time.After(time.Millisecond):
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	send := func(rank int, sig syscall.Signal) { _ = syscall.Kill(pids[rank], sig) } // it may have gone
+	send(1, syscall.SIGSTOP)
+	time.Sleep(100 * time.Millisecond) // for the other one to need it
+	// mpirun does the same some seconds after its own Ctrl+C, and kills them if they are slow.
+	send(0, syscall.SIGTERM)
+	send(1, syscall.SIGTERM)
+	send(1, syscall.SIGCONT)
+	late := time.AfterFunc(4*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
-	if cmd.Wait() == nil {
-		t.Error("mpirun is content")
+	if <-ended == nil {
+		return false
 	}
 	if strings.Count(stderr.String(), "whyslow: interrupted\n") != 1 || stdout.Len() > 0 {
 		t.Errorf("%s%s", &stdout, &stderr)
 	}
+	return true
 }
 
-// opening tells whether a thread of the process whose number is in a file waits for a file to open.
-func opening(pidFile string) bool {
-	pid, err := os.ReadFile(pidFile)
-	if err != nil {
-		return false
-	}
-	calls, err := filepath.Glob(fmt.Sprintf("/proc/%s/task/*/syscall", bytes.TrimSpace(pid)))
-	if err != nil {
-		return false
-	}
-	for _, path := range calls {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text),
-			fmt.Sprint(unix.SYS_OPENAT, " ")) {
-			return true
-		}
-	}
-	return false
+// reads tells whether a process has a file of a trace open.
+func reads(pid int) bool {
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // the process may have gone
+	return slices.ContainsFunc(open, func(fd string) bool {
+		file, err := os.Readlink(fd)
+		return err == nil && strings.HasSuffix(file, ".wst")
+	})
 }

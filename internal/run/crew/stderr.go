@@ -32,9 +32,15 @@ import (
 // longer lines can be cut. When mpirun ends a run whose rank has died, it reads nothing for a second or two,
 // then what it finds. So after a while lines are written anyway: they may be cut then, but are not lost.
 //
+// A rank that ends writes endMark and waits until the lines before it have been written: on a busy machine that
+// may take a while, and mpirun may read nothing of a rank that has failed. Processes that the rank's user code
+// has started may write after the mark.
+//
 // A terminal is left alone: a rank that has one has it for itself.
 
 const (
+	endMark     = "\x00whyslow: the rank ends\x00\n"
+	endWithin   = 10 * time.Second
 	linesVerb   = "mpi-lines" // hidden
 	mpirunReads = 4096        // bytes at once
 	readWithin  = 500 * time.Millisecond
@@ -45,8 +51,9 @@ var errLines *stderrLines
 
 // stderrLines is the process that standard error is led through.
 type stderrLines struct {
-	was int // standard error as it was
-	cmd *exec.Cmd
+	was   int // standard error as it was
+	cmd   *exec.Cmd
+	ended *os.File // at its end when all before endMark has been written
 }
 
 // LeadStderr leads standard error through a process of its own, until EndStderr, if mpirun started this one
@@ -94,9 +101,15 @@ func (s *stderrLines) start() error {
 	if err != nil {
 		return errors.Join(err, unix.Close(s.was))
 	}
+	ended, tell, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, unix.Close(s.was), r.Close(), w.Close())
+	}
+	s.ended = ended
 	_, _ = unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 1<<20) // else it is as large as it is
 	s.cmd = &exec.Cmd{
 		Path: self, Args: []string{"whyslow", linesVerb}, Stdin: r, Stdout: os.Stderr, Stderr: os.Stderr,
+		ExtraFiles: []*os.File{tell},
 		// It is no rank; and it outlives the one it serves, whose group mpirun kills.
 		Env:         []string{"LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
@@ -108,19 +121,18 @@ func (s *stderrLines) start() error {
 	if err != nil {
 		err = errors.Join(err, unix.Close(s.was))
 	}
-	return errors.Join(err, r.Close(), w.Close())
+	return errors.Join(err, r.Close(), w.Close(), tell.Close())
 }
 
 func (s *stderrLines) end() {
 	if s == nil {
 		return
 	}
+	// What it could not write nobody can be told.
+	_, err := unix.Write(2, []byte(endMark))
 	_ = unix.Dup3(s.was, 2, 0) // both are open
-	done := make(chan struct{})
-	go func() { _ = s.cmd.Wait(); close(done) }() // what it could not write nobody can be told
-	select {
-	case <-done:
-	case <-time.After(200 * time.Millisecond):
+	if err == nil && s.ended.SetReadDeadline(time.Now().Add(endWithin)) == nil {
+		_, _ = s.ended.Read(make([]byte, 1))
 	}
 }
 
@@ -128,7 +140,8 @@ func (s *stderrLines) end() {
 func passStderr() (code int) {
 	// The user's Ctrl+C and mpirun's wish to end are for the rank.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
-	if err := passLines(os.Stdin, os.Stdout, pipeSpace(os.Stdout)); err != nil {
+	ended := os.NewFile(3, "ended")
+	if err := passLines(os.Stdin, os.Stdout, pipeSpace(os.Stdout), func() { _ = ended.Close() }); err != nil {
 		return console.Failed
 	}
 	return console.Done
@@ -136,18 +149,25 @@ func passStderr() (code int) {
 
 // passLines writes lines of in to out, several at once but not more than mpirunReads, and those that are
 // longer alone. Before it writes n bytes it calls space(n). A line that in ends within gets an end; one of
-// longestLine bytes comes as it is.
-func passLines(in io.Reader, out io.Writer, space func(n int)) error {
+// longestLine bytes comes as it is. It leaves endMark out, and calls ended when all before has been written.
+func passLines(in io.Reader, out io.Writer, space func(n int), ended func()) error {
 	var text []byte
 	b := make([]byte, 64<<10)
 	for {
 		n, err := in.Read(b)
 		text = append(text, b[:n]...)
+		before, after, marked := bytes.Cut(text, []byte(endMark))
+		if marked {
+			if len(before) > 0 && before[len(before)-1] != '\n' {
+				before = append(slices.Clip(before), '\n')
+			}
+			text = append(before, after...)
+		}
 		begun := len(text) > 0 && text[len(text)-1] != '\n'
 		switch {
 		case err != nil && begun:
 			text = append(text, '\n')
-		case err == nil && bytes.IndexByte(b[:n], '\n') < 0 && len(text) < longestLine:
+		case err == nil && !marked && bytes.IndexByte(b[:n], '\n') < 0 && len(text) < longestLine:
 			continue
 		}
 		rest := text
@@ -159,6 +179,9 @@ func passLines(in io.Reader, out io.Writer, space func(n int)) error {
 			rest = rest[n:]
 		}
 		text = append(text[:0], rest...)
+		if marked {
+			ended()
+		}
 		if err != nil {
 			return nil
 		}

@@ -26,7 +26,7 @@ func TestMPIPassLines(t *testing.T) {
 		out := &writes{}
 		if err := passLines(&pieces{text, rapid.IntRange(1, 5000).Draw(t, "piece")}, out, func(n int) {
 			out.asked = n
-		}); err != nil {
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := bytes.Join(out.all, nil); !bytes.Equal(got, want) {
@@ -44,7 +44,7 @@ func TestMPIPassLines(t *testing.T) {
 func TestMPIPassLongLine(t *testing.T) {
 	out := &writes{}
 	if err := passLines(&pieces{bytes.Repeat([]byte("x"), longestLine+2000), 1000}, out,
-		func(int) {}); err != nil {
+		func(int) {}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(out.all) != 2 || len(out.all[0]) < longestLine || out.all[1][len(out.all[1])-1] != '\n' {
@@ -95,7 +95,7 @@ func TestMPIPipeSpace(t *testing.T) {
 	t.Run("read", func(t *testing.T) {
 		r, w := pipe()
 		go func() {
-			_ = passLines(strings.NewReader(strings.Repeat(line, 1000)), w, pipeSpace(w))
+			_ = passLines(strings.NewReader(strings.Repeat(line, 1000)), w, pipeSpace(w), nil)
 			w.Close()
 		}()
 		b, total := make([]byte, mpirunReads), 0
@@ -114,7 +114,7 @@ func TestMPIPipeSpace(t *testing.T) {
 	})
 	t.Run("not read", func(t *testing.T) {
 		r, w := pipe()
-		if err := passLines(strings.NewReader(strings.Repeat(line, 200)), w, pipeSpace(w)); err != nil {
+		if err := passLines(strings.NewReader(strings.Repeat(line, 200)), w, pipeSpace(w), nil); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
@@ -125,8 +125,28 @@ func TestMPIPipeSpace(t *testing.T) {
 	t.Run("closed", func(t *testing.T) {
 		r, w := pipe()
 		r.Close()
-		if err := passLines(strings.NewReader(strings.Repeat(line, 200)), w, pipeSpace(w)); err == nil {
+		if err := passLines(strings.NewReader(strings.Repeat(line, 200)), w, pipeSpace(w), nil); err == nil {
 			t.Error("no error")
 		}
 	})
+}
+
+// A rank that ends is told when all that it wrote before has come out, however its pipe is read, and what its
+// children write afterwards comes out too.
+func TestMPIPassEnd(t *testing.T) {
+	for piece := 1; piece < 60; piece++ {
+		out := &writes{}
+		told := ""
+		if err := passLines(&pieces{[]byte("one\ntwo" + endMark + "three\n"), piece}, out, func(int) {}, func() {
+			told = string(bytes.Join(out.all, nil))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if told != "one\ntwo\n" && told != "one\ntwo\nthree\n" {
+			t.Errorf("pieces of %d: %q had been written at the end", piece, told)
+		}
+		if got := string(bytes.Join(out.all, nil)); got != "one\ntwo\nthree\n" {
+			t.Errorf("pieces of %d: %q", piece, got)
+		}
+	}
 }

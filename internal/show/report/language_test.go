@@ -42,7 +42,7 @@ func doubtful() *slou.Result {
 	r.Missing = []slou.Missing{{Event: "CFEvents.onStarted", Factors: []string{"U", "S", "L", "O", "W"}},
 		{Event: "CFEvents.onReady", Parts: []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}}}
 	r.Hosts = []slou.Host{{Host: "host1", Cores: 2, Workers: 8}, {Cores: 1, Workers: 3},
-		{Host: "host2", Cores: 8, Workers: 8}}
+		{Host: "host2", Cores: 8, Workers: 8}, {Host: "host3", Cores: 2, Workers: 8}}
 	r.Factors.U = &slou.Useful{Share: slou.Share{NS: 2e6}, MeasuredNS: 1.5e6}
 	r.Messages = slou.Messages{Count: 41, Violations: 3, Half: 5, Crossing: 61, Repaired: 7, RepairMaxNS: 12_300}
 	r.Splits = []slou.Split{{By: "index:3", Groups: []slou.Group{{Key: "1"}, {Rest: true}}},
@@ -59,10 +59,9 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"CFEvents.onReady was not recorded, so S.here, S.elsewhere, O.deliver, O.dispatch, O.steal count " +
 			"with the " +
 			"rest of their factors.",
-		"8 workers share 2 cores on host1: they take turns, so some of the useful time may be waiting for " +
+		"8 workers share 2 cores on each of 2 hosts (host1 and others): they take turns, so some of the useful time may be waiting for " +
 			"a core. " +
 			"Use at most 2 workers there.",
-		"25.0 % of the useful time was not measured by thread clocks and includes pre-emption.",
 		"3 workers share 1 core on the host: they take turns, so some of the useful time may be waiting for " +
 			"a core. Use at most 1 worker there.",
 		"25.0 % of the useful time was not measured by thread clocks and includes pre-emption.",
@@ -84,10 +83,8 @@ func TestWarningsInBothLanguages(t *testing.T) {
 			"(готовое есть на этом узле), Голодание (готовое есть на других узлах), Накладные расходы (от " +
 			"прихода ФД " +
 			"до готовности ФВ), Накладные расходы (от готовности ФВ до старта), Накладные расходы (перехват ФВ).",
-		"У 8 рабочих потоков на хосте host1 всего 2 ядра: они исполняются по очереди, и часть полезного времени " +
-			"может быть ожиданием ядра. Используйте там не больше 2 рабочих потоков.",
-		"25,0 % полезного времени измерено не часами самих потоков и включает время, на которое процессор " +
-			"был отобран.",
+		"У 8 рабочих потоков на каждом из 2 хостов (host1 и другие) всего 2 ядра: они исполняются по очереди, и " +
+			"часть полезного времени может быть ожиданием ядра. Используйте там не больше 2 рабочих потоков.",
 		"У 3 рабочих потоков на одном хосте всего 1 ядро: они исполняются по очереди, и часть полезного времени " +
 			"может быть ожиданием ядра. Используйте там не больше 1 рабочего потока.",
 		"25,0 % полезного времени измерено не часами самих потоков и включает время, на которое процессор " +

@@ -52,25 +52,27 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 				factorList(m.Parts))
 		}
 	}
-	for _, h := range res.Hosts {
-		if h.Cores > 0 && h.Workers > h.Cores {
-			name := words.Say("%s", "хосте %s", h.Host)
-			if h.Host == "" {
-				name = words.Say("the host", "одном хосте")
-			}
-			warn("%s share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at "+
-				"most %s there.",
-				"У %[1]s на %[3]s всего %[2]s: они исполняются по очереди, и часть полезного времени может быть "+
-					"ожиданием ядра. Используйте там не больше %[4]s.",
-				words.Number{N: int64(h.Workers), What: words.OfWorkers},
-				words.Number{N: int64(h.Cores), What: words.Cores}, name,
-				words.Number{N: int64(h.Cores), What: words.OfWorkers})
-			if u := res.Factors.U; u != nil && u.MeasuredNS < u.NS {
-				warn("%s of the useful time was not measured by thread clocks and includes pre-emption.",
-					"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был "+
-						"отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
-			}
+	crowded := overcommitted(res.Hosts)
+	for _, h := range crowded {
+		name := words.Say("%s", "хосте %s", h.Host.Host)
+		switch {
+		case h.hosts > 1:
+			name = words.Say("each of %d hosts (%s and others)", "каждом из %d хостов (%s и другие)", h.hosts, h.Host.Host)
+		case h.Host.Host == "":
+			name = words.Say("the host", "одном хосте")
 		}
+		warn("%s share %s on %s: they take turns, so some of the useful time may be waiting for a core. Use at "+
+			"most %s there.",
+			"У %[1]s на %[3]s всего %[2]s: они исполняются по очереди, и часть полезного времени может быть "+
+				"ожиданием ядра. Используйте там не больше %[4]s.",
+			words.Number{N: int64(h.Workers), What: words.OfWorkers},
+			words.Number{N: int64(h.Cores), What: words.Cores}, name,
+			words.Number{N: int64(h.Cores), What: words.OfWorkers})
+	}
+	if u := res.Factors.U; len(crowded) > 0 && u != nil && u.MeasuredNS < u.NS {
+		warn("%s of the useful time was not measured by thread clocks and includes pre-emption.",
+			"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был "+
+				"отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
 	}
 	if g := res.Messages; g.Violations > 0 {
 		warn("By the nodes' clocks, %d of %s arrived before they were sent. Their time on the link counts as 0.",
@@ -205,4 +207,25 @@ func Leftover(v counters.Violation, lang string) string {
 		form, n = forms[1], -n
 	}
 	return words.Say("", "%s"+form, where, n).In(words.Russian)
+}
+
+// crowd is hosts with equally many workers and cores; Host is the first of them.
+type crowd struct {
+	slou.Host
+	hosts int
+}
+
+// overcommitted gives the hosts with more workers than cores.
+func overcommitted(list []slou.Host) (out []crowd) {
+	for _, h := range list {
+		i := slices.IndexFunc(out, func(c crowd) bool { return c.Workers == h.Workers && c.Cores == h.Cores })
+		switch {
+		case h.Cores <= 0 || h.Workers <= h.Cores:
+		case i >= 0:
+			out[i].hosts++
+		default:
+			out = append(out, crowd{h, 1})
+		}
+	}
+	return out
 }
