@@ -92,8 +92,8 @@ func TestMPIReport(t *testing.T) {
 	}
 }
 
-// TestMPIReportInterrupt ends an analysis while its processes work together: one of them is stopped as soon as it
-// reads, and the other waits for it.
+// TestMPIReportInterrupt ends an analysis while its processes work together: one of them is stopped as soon
+// as it reads, and the other waits for it.
 func TestMPIReportInterrupt(t *testing.T) {
 	needMPI(t)
 	t.Parallel()

@@ -32,9 +32,9 @@ import (
 // longer lines can be cut. When mpirun ends a run whose rank has died, it reads nothing for a second or two,
 // then what it finds. So after a while lines are written anyway: they may be cut then, but are not lost.
 //
-// A rank that ends writes endMark and waits until the lines before it have been written: on a busy machine that
-// may take a while, and mpirun may read nothing of a rank that has failed. Processes that the rank's user code
-// has started may write after the mark.
+// A rank that ends writes endMark and waits until the lines before it have been written: on a busy machine
+// that may take a while, and mpirun may read nothing of a rank that has failed. Processes that the rank's
+// user code has started may write after the mark.
 //
 // A terminal is left alone: a rank that has one has it for itself.
 
