@@ -112,3 +112,19 @@ func stateEffects(from, to model.CFState) (list []effect) {
 		return slices.Contains(list, e)
 	})
 }
+
+// each tells by how much a change makes quantities grow.
+func (c change) each(grow func(q quantity, place int32, d int64)) {
+	for _, e := range effects[c.kind] {
+		place, d := c.place, int64(e.n)
+		if e.whole {
+			place = whole
+		}
+		if e.sized {
+			d *= c.size
+		}
+		if d != 0 && (e.whole || place != whole) {
+			grow(e.q, place, d)
+		}
+	}
+}

@@ -64,8 +64,8 @@ func likeSeries(t sloutest.TB, o *opened, s *counters.Properties, windows int) e
 			}
 			return out
 		}
-		want := counters.Curve{Name: x.Name, Unit: x.Unit, Node: x.Node, Link: x.Link, Mean: got.Mean, Min: floats(x.Min),
-			Max: floats(x.Max), Last: floats(x.Last), Sum: floats(x.Sum)}
+		want := counters.Curve{Name: x.Name, Unit: x.Unit, Node: x.Node, Link: x.Link, Mean: got.Mean,
+			Min: floats(x.Min), Max: floats(x.Max), Last: floats(x.Last), Sum: floats(x.Sum)}
 		if d := cmp.Diff(want, got); d != "" {
 			return fmt.Errorf("%s node %d link %q (-series +properties): %s", x.Name, x.Node, x.Link, d)
 		}

@@ -18,76 +18,62 @@ type Properties struct {
 	*history
 	of      source
 	records [families]func() *record
-	once    [quantities]sync.Once
-	built   [quantities]built
-	asked   [quantities]atomic.Bool
-	moments atomic.Bool // values at a time were asked for
+	levels  [quantities]func() levels
+	asked   atomic.Uint64 // a bit for each quantity, and one for values at a time
 }
 
-// built are the step functions of one quantity.
-type built struct {
-	whole  *steps
-	places []*steps
-}
+// levels are the step functions of one quantity: of the whole run, then by place.
+type levels []*steps
 
-// at gives the step function of a place, or of the whole run; nil where there is none.
-func (b *built) at(place int32) *steps {
-	switch {
-	case place == whole:
-		return b.whole
-	case int(place) < len(b.places):
-		return b.places[place]
+// at gives the step function of a place; nil where there is none.
+func (l levels) at(place int32) *steps {
+	if int(place+1) < len(l) {
+		return l[place+1]
 	}
 	return nil
 }
 
-// build follows a quantity through a record.
-func (b *built) build(q quantity, list *record) {
-	var rows [kinds][]effect
-	for k := range rows {
-		rows[k] = slices.DeleteFunc(slices.Clone(effects[k]), func(e effect) bool { return e.q != q })
+// level follows a quantity.
+func (s *Properties) level(q quantity) (all levels) {
+	if q == objects {
+		x, y := s.levels[cfs](), s.levels[copies]()
+		for i := range int32(max(len(x), len(y))) {
+			all = append(all, sumOf(x.at(i-1), y.at(i-1)))
+		}
+		return all
 	}
-	b.places = nil
-	each := func(f func(at int32, i int, e *effect)) {
+	list := s.records[q.family()]()
+	each := func(f func(at int32, t, d int64)) {
 		for i, k := range list.Kind {
-			for r := range rows[k] {
-				if e := &rows[k][r]; e.whole {
-					f(0, i, e)
-				} else if at := list.Place[i]; at != whole {
-					f(at+1, i, e)
-				}
+			if slices.ContainsFunc(effects[k], func(e effect) bool { return e.q == q }) {
+				list.at(i).each(func(of quantity, place int32, d int64) {
+					if of == q {
+						f(place+1, list.T[i], d)
+					}
+				})
 			}
 		}
 	}
-	var count []int // of the whole run, then by place
-	each(func(at int32, _ int, _ *effect) {
+	var count []int
+	each(func(at int32, _, _ int64) {
 		for int(at) >= len(count) {
 			count = append(count, 0)
 		}
 		count[at]++
 	})
-	all := make([]*steps, len(count))
-	each(func(at int32, i int, e *effect) {
-		d := int64(e.n)
-		if e.sized {
-			d *= list.size(i)
-		}
-		if d == 0 {
-			return
-		}
-		if all[at] == nil {
-			all[at] = newSteps(count[at])
-		}
-		all[at].add(list.T[i], d)
-	})
-	for _, s := range all {
-		if s != nil {
-			s.settle()
+	all = make(levels, len(count))
+	for i, n := range count {
+		if n > 0 {
+			all[i] = newSteps(n)
 		}
 	}
-	if len(all) > 0 {
-		b.whole, b.places = all[0], all[1:]
+	each(func(at int32, t, d int64) { all[at].add(t, d) })
+	for _, x := range all {
+		if x != nil {
+			x.settle()
+		}
 	}
+	return all
 }
 
 // FromModel gives the properties of a model. A model does not have relations: they are read from r, the trace
@@ -111,6 +97,9 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Propertie
 	for g := range s.records {
 		s.records[g] = sync.OnceValue(func() *record { return s.of.record(family(g)) })
 	}
+	for q := range s.levels {
+		s.levels[q] = sync.OnceValue(func() levels { return s.level(quantity(q)) })
+	}
 	x.unknown[inner] = x.unknown[inner] || s.of.relation == nil
 	x.unknown[outer] = x.unknown[inner]
 	return s, nil
@@ -118,41 +107,26 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Propertie
 
 // stored gives a step function. The first question about a quantity works it out.
 func (s *Properties) stored(q quantity, at int32) *steps {
-	s.asked[q].Store(true)
-	return s.prepare(q).at(at)
-}
-
-func (s *Properties) prepare(q quantity) *built {
-	b := &s.built[q]
-	s.once[q].Do(func() {
-		if q == objects {
-			x, y := s.prepare(cfs), s.prepare(copies)
-			b.whole = sumOf(x.whole, y.whole)
-			for place := range int32(max(len(x.places), len(y.places))) {
-				b.places = append(b.places, sumOf(x.at(place), y.at(place)))
-			}
-		} else {
-			b.build(q, s.records[q.family()]())
-		}
-	})
-	return b
+	s.asked.Or(1 << q)
+	return s.levels[q]().at(at)
 }
 
 // PrepareLike works out what the other Properties were asked for.
 func (s *Properties) PrepareLike(other *Properties) {
-	for q := range other.asked {
-		if other.asked[q].Load() {
-			s.stored(quantity(q), whole)
+	asked := other.asked.Load()
+	for q := range quantities {
+		if asked>>q&1 > 0 {
+			s.stored(q, whole)
 		}
 	}
-	if other.moments.Load() {
+	if asked>>quantities > 0 {
 		s.values(math.MinInt64)
 	}
 }
 
 // values gives those at a time.
 func (s *Properties) values(t int64) values {
-	s.moments.Store(true)
+	s.asked.Or(1 << quantities)
 	var sums [quantities][]int64 // of the whole run, then by place
 	for q := range sums {
 		sums[q] = make([]int64, 1+max(len(s.workers), len(s.links.list)))
@@ -160,16 +134,7 @@ func (s *Properties) values(t int64) values {
 	for _, get := range s.records {
 		list := get()
 		for i := range list.upTo(t) {
-			for _, e := range effects[list.Kind[i]] {
-				at, d := int32(0), int64(e.n)
-				if !e.whole {
-					at = 1 + list.Place[i]
-				}
-				if e.sized {
-					d *= list.size(i)
-				}
-				sums[e.q][at] += d
-			}
+			list.at(i).each(func(q quantity, place int32, d int64) { sums[q][place+1] += d })
 		}
 	}
 	return func(q quantity, place int32) int64 {

@@ -1,9 +1,9 @@
 package counters
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -21,7 +21,7 @@ import (
 //
 // Where all was recorded, a model says the same but for this: a CF that runs again counts as gone between its
 // executions; a message flies as long as the messages of its link do on average; weights other than 1 are not
-// followed, nor, where CFs are stolen, which of them are ready. What a damaged trace lacks is not made up for.
+// followed, nor, where CFs are stolen, which of them are ready. What a damaged trace lacks stays missing.
 type Sums struct {
 	mu     sync.Mutex
 	most   int   // stretches of all levels
@@ -154,18 +154,7 @@ func peer(v uint64) int32 { return int32(min(v, trace.MaxNode)) }
 func length(v uint64) int64 { return int64(min(v, 1<<40)) }
 
 func (s *Sums) make(c change) {
-	for _, e := range effects[c.kind] {
-		place, d := c.place, int64(e.n)
-		if e.whole {
-			place = whole
-		}
-		if e.sized {
-			d *= c.size
-		}
-		if d != 0 {
-			s.add(e.q, place, c.t, d)
-		}
-	}
+	c.each(func(q quantity, place int32, d int64) { s.add(q, place, c.t, d) })
 }
 
 // add changes a level.
@@ -181,9 +170,8 @@ func (s *Sums) add(q quantity, place int32, t, d int64) {
 	at := t >> s.shift
 	i := len(x.list) - 1
 	if i < 0 || x.list[i].at != at {
-		var found bool
-		i, found = slices.BinarySearchFunc(x.list, at, func(e stretch, at int64) int { return cmp.Compare(e.at, at) })
-		if !found {
+		i = sort.Search(len(x.list), func(i int) bool { return x.list[i].at >= at })
+		if i == len(x.list) || x.list[i].at != at {
 			x.list = slices.Insert(x.list, i, stretch{at: at})
 			s.have++
 		}

@@ -8,8 +8,9 @@ import "slices"
 // are found in the order of CFs, not of time. The report wants, for each node and for the run, the mean and
 // the extremes of every window and the exact peak, with no more memory than the changes themselves.
 //
-// Plan. The changes of a family of quantities are put in order of time (record.go). One pass then follows all levels. One change of a state alters several levels,
-// so there are fewer changes than steps of levels. Several processes share out the windows (share.go).
+// Plan. The changes of a family of quantities are put in order of time (record.go). One pass then follows all
+// levels. One change of a state alters several levels, so there are fewer changes than steps of levels.
+// Several processes share out the windows (share.go).
 //
 // A value counts when the next change comes after it, not when it is set. So values that were there for no
 // time, between two changes at one nanosecond, never count, in whatever order they are met.
