@@ -202,8 +202,8 @@ func (e *Busy) connectAny(name string, priority int, f func(s *Stream, a *Any)) 
 	})
 }
 
-// ReadyQueue is GlobalEvents.onReadyQueue: Length of the queue of ready CFs.
-//   - length: entries in the queue
+// ReadyQueue is GlobalEvents.onReadyQueue: How many CFs are ready here and have not started.
+//   - length: how many
 type ReadyQueue struct {
 	Event[func(s *Stream, t int64, length uint64)]
 }
@@ -345,9 +345,9 @@ func (e *SendQueue) connectAny(name string, priority int, f func(s *Stream, a *A
 	})
 }
 
-// Relations is GlobalEvents.onRelations: The number of CF-DF edges changed.
-//   - inner: change in CF-DF edges with both ends here
-//   - outer: change in CF-DF edges with one end here
+// Relations is GlobalEvents.onRelations: Edges from CFs here to inputs they asked for have changed in number.
+//   - inner: change in edges to DFs whose home is this node; an edge goes when its CF ends or moves
+//   - outer: change in edges to DFs whose home is another node
 type Relations struct {
 	Event[func(s *Stream, t int64, inner int64, outer int64)]
 }

@@ -880,8 +880,8 @@ static inline void ws_busy(ws_stream *s) {
     if (s->cap) ws_busy_at(s, ws_now());
 }
 
-/* GlobalEvents.onReadyQueue: Length of the queue of ready CFs.
- *   length: entries in the queue */
+/* GlobalEvents.onReadyQueue: How many CFs are ready here and have not started.
+ *   length: how many */
 static inline void ws_ready_queue_at(ws_stream *s, int64_t t, uint64_t length) {
     uint64_t *r = ws_reserve(s, 2, t);
     if (!r) return;
@@ -906,9 +906,9 @@ static inline void ws_send_queue(ws_stream *s, int peer, uint64_t length) {
     if (s->cap) ws_send_queue_at(s, ws_now(), peer, length);
 }
 
-/* GlobalEvents.onRelations: The number of CF-DF edges changed.
- *   inner: change in CF-DF edges with both ends here
- *   outer: change in CF-DF edges with one end here */
+/* GlobalEvents.onRelations: Edges from CFs here to inputs they asked for have changed in number.
+ *   inner: change in edges to DFs whose home is this node; an edge goes when its CF ends or moves
+ *   outer: change in edges to DFs whose home is another node */
 static inline void ws_relations_at(ws_stream *s, int64_t t, int64_t inner, int64_t outer) {
     uint64_t *r = ws_reserve(s, 3, t);
     if (!r) return;

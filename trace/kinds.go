@@ -281,14 +281,15 @@ var kinds = []KindSpec{
 		"last event of every worker."},
 	{KindIdle, "GlobalEvents", "onIdle", nil, nil, "The worker has nothing to do and parks."},
 	{KindBusy, "GlobalEvents", "onBusy", nil, nil, "The parked worker continues."},
-	{KindReadyQueue, "GlobalEvents", "onReadyQueue", nil, []Field{fLength},
-		"Length of the queue of ready CFs."},
+	{KindReadyQueue, "GlobalEvents", "onReadyQueue", nil, []Field{field(fLength, "length", "how many")},
+		"How many CFs are ready here and have not started."},
 	{KindSendQueue, "GlobalEvents", "onSendQueue", nil, []Field{node("peer", "the receiver"), fLength},
 		"Length of the queue of messages to a peer."},
 	{KindRelations, "GlobalEvents", "onRelations", nil, []Field{
-		{Name: "inner", Type: FieldInt, Doc: "change in CF-DF edges with both ends here"},
-		{Name: "outer", Type: FieldInt, Doc: "change in CF-DF edges with one end here"}},
-		"The number of CF-DF edges changed."},
+		{Name: "inner", Type: FieldInt, Doc: "change in edges to DFs whose home is this node; an edge goes" +
+			" when its CF ends or moves"},
+		{Name: "outer", Type: FieldInt, Doc: "change in edges to DFs whose home is another node"}},
+		"Edges from CFs here to inputs they asked for have changed in number."},
 	{KindClockSync, "GlobalEvents", "onClockSync", nil, []Field{
 		{Name: "offset", Type: FieldInt, Doc: "nanoseconds to add to this node's times to get the" +
 			" common clock"},

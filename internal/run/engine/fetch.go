@@ -231,6 +231,7 @@ func (c *cf) arrived(a *actor) {
 	}
 	if c.missing--; c.missing == 0 && c.last {
 		c.ready = true
+		a.readied.Add(1)
 		a.n.eng.ses.CFReady.EmitAt(a.ps, a.now, c.id, 0)
 	}
 }

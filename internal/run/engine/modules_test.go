@@ -26,12 +26,15 @@ type ledger struct {
 	faults []string
 	names  map[[2]int]string // DFs by node and number
 	runs   int               // executions
+	exact  bool              // one worker: nothing happens while lengths are recorded
+	most   int64             // CFs ready
 	first  map[[2]int]trace.Kind
 	last   map[[2]int]trace.Kind
 }
 
 type account struct {
 	cfs, copies, bytes, inner, outer, ready, idle, running, foreign int64
+	waiting                                                         map[uint64]bool // ready, not started
 	sending                                                         map[uint64]uint64
 }
 
@@ -56,7 +59,7 @@ func (l *ledger) event(s *prof.Stream, a *prof.Any) {
 	defer l.mu.Unlock()
 	n := l.node[s.Node()]
 	if n == nil {
-		n = &account{sending: map[uint64]uint64{}}
+		n = &account{sending: map[uint64]uint64{}, waiting: map[uint64]bool{}}
 		l.node[s.Node()] = n
 	}
 	k := [2]int{s.Node(), s.ID()}
@@ -85,7 +88,11 @@ func (l *ledger) event(s *prof.Stream, a *prof.Any) {
 		n.cfs++
 	case trace.KindCFDestroyed, trace.KindCFMigrated, trace.KindCFStolen:
 		n.cfs--
+		delete(n.waiting, a.Words[0])
+	case trace.KindCFReady:
+		n.waiting[a.Words[0]] = true
 	case trace.KindCFStarted:
+		delete(n.waiting, a.Words[0])
 		l.runs++
 		n.running++
 	case trace.KindCFFinished:
@@ -109,6 +116,9 @@ func (l *ledger) event(s *prof.Stream, a *prof.Any) {
 		n.outer += word(1)
 	case trace.KindReadyQueue:
 		n.ready = word(0)
+		if l.most = max(l.most, n.ready); l.exact && n.ready > 0 && int(n.ready) != len(n.waiting) {
+			l.fault("n%d: %d CFs are ready, %d are told", s.Node(), len(n.waiting), n.ready)
+		}
 	case trace.KindSendQueue:
 		n.sending[a.Words[0]] = a.Words[1]
 	}
@@ -167,6 +177,7 @@ func watchRun(t *testing.T, src string, s shape) (*ledger, *engine.Result, error
 	p := compile(t, src)
 	ses := prof.New()
 	l := keepLedger(t, ses)
+	l.exact = s.nodes*s.workers == 1
 	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: s.nodes, Workers: s.workers, Session: ses,
 		DescribeDFs: true}
 	if s.set != nil {
@@ -229,6 +240,19 @@ func TestModulesWithoutTrace(t *testing.T) {
 		if l.runs < int(res.Atomic) {
 			t.Errorf("%v: %d executions, %d atomic ones", s, l.runs, res.Atomic)
 		}
+	}
+}
+
+// What is recorded as the queue of ready CFs is those that are ready and not started, not all that wait for a
+// worker: most of these have not even asked for their inputs.
+func TestReadyQueueHasReadyCFs(t *testing.T) {
+	l, _, err := watchRun(t, `sub main() {
+			df x, y;
+			for i = 0..40 { busy(500); add(x[i], x[i], y[i]); }
+			for i = 0..40 { put(x[i], i); }
+		}`, one)
+	if err != nil || l.most == 0 {
+		t.Error(l.most, err)
 	}
 }
 

@@ -45,7 +45,7 @@ type node struct {
 	asked      atomic.Bool  // this node asked others for work
 	sampleDue  atomic.Int64 // when the lengths are looked at next, clock ns
 	sampling   atomic.Bool  // somebody does it: the stream is taken
-	shownReady atomic.Int64 // the length of the queue that was recorded last
+	shownReady atomic.Int64 // how many CFs were ready as recorded last
 	sampled    struct {
 		inner, outer int64
 		send         []int
@@ -71,7 +71,10 @@ type actor struct {
 	// CF-DF edges with both ends on this node, as far as this actor made and removed them
 	inner atomic.Int64
 	outer atomic.Int64 // with the DF's home on another node
-	stats struct{ atomic, migrated, stolen int64 }
+	// CFs that are ready and not started: those that became ready, less those that started or left again, as
+	// far as this actor did it
+	readied atomic.Int64
+	stats   struct{ atomic, migrated, stolen int64 }
 }
 
 // worker is one of a node's threads of execution.
@@ -189,14 +192,18 @@ func (n *node) sample(now int64, idle bool) {
 
 func (n *node) recordLengths(t int64) {
 	s, e := &n.sampled, n.eng
-	if q := int64(n.queue.len()); q != n.shownReady.Load() {
-		n.shownReady.Store(q)
-		e.ses.ReadyQueue.EmitAt(n.mon, t, uint64(q))
-	}
-	in, out := n.rts.inner.Load(), n.rts.outer.Load()
+	in, out, ready := n.rts.inner.Load(), n.rts.outer.Load(), n.rts.readied.Load()
 	for _, w := range n.workers {
 		in += w.inner.Load()
 		out += w.outer.Load()
+		ready += w.readied.Load()
+	}
+	if ready = max(ready, 0); e.ended { // others change the numbers meanwhile
+		ready = 0 // what was not started never will be
+	}
+	if ready != n.shownReady.Load() {
+		n.shownReady.Store(ready)
+		e.ses.ReadyQueue.EmitAt(n.mon, t, uint64(ready))
 	}
 	if in != s.inner || out != s.outer {
 		e.ses.Relations.EmitAt(n.mon, t, in-s.inner, out-s.outer)

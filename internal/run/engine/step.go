@@ -121,6 +121,7 @@ func (w *worker) flush() {
 func (a *actor) readyIfFree(c *cf) {
 	if len(c.st.Inputs) == 0 {
 		c.ready = true
+		a.readied.Add(1)
 		a.n.eng.ses.CFReady.EmitAt(a.ps, c.born, c.id, 0)
 	}
 }
@@ -195,6 +196,7 @@ func (w *worker) step(c *cf) {
 		case stageRun:
 			if !c.ready {
 				c.ready = true
+				w.readied.Add(1)
 				w.noticeReady(c)
 			}
 			if w.hold(c) {
@@ -313,6 +315,7 @@ func (w *worker) recycle(c *cf) {
 func (w *worker) execute(c *cf) bool {
 	e, st := w.n.eng, c.st
 	c.exec++
+	w.readied.Add(-1)
 	if e.cfg.Records != nil {
 		w.record(c)
 	}

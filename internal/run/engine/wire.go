@@ -129,6 +129,9 @@ func (a *actor) weight(c *cf) float64 {
 // cfMessage packs a CF that is between two stages: it waits for nothing.
 func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 	a.unrelate(c)
+	if c.ready {
+		a.readied.Add(-1)
+	}
 	c.lock()
 	if c.open > 0 { // of cells asked for twice
 		c.gen++
