@@ -222,13 +222,13 @@ func (c *calls) order() {
 }
 
 // ownTime is how much of a stretch is a visit's own: inside of it, and in no visit inside of it.
-func ownTime(t *model.Thread, v int, from, to int64) (ns int64) {
-	if from, to = max(from, t.Enter[v]), min(to, t.Exit[v]); from < to { // mostly it is not
-		eachVisitIn(t, stretch{from, to}, func(in int32, a, b int64) {
-			if int(in) == v {
-				ns += b - a
-			}
-		})
+func ownTime(t *model.Thread, v int, from, to int64) int64 {
+	from, to = max(from, t.Enter[v]), min(to, t.Exit[v])
+	ns := max(to-from, 0)
+	for w := v + 1; w < len(t.Enter) && t.Parent[w] >= int32(v) && t.Enter[w] < to; w++ {
+		if t.Parent[w] == int32(v) {
+			ns -= max(0, min(to, t.Exit[w])-max(from, t.Enter[w]))
+		}
 	}
 	return ns
 }

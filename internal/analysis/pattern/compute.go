@@ -16,6 +16,7 @@
 package pattern
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -59,19 +60,23 @@ func Compute(ctx context.Context, m *model.Model, g procs.Group) (*Result, error
 	}
 	r := s.res
 	r.Regions, r.Calls = s.regions, s.list
-	for i := range s.r.Threads {
+	pieces := make([][]Piece, len(s.r.Threads))
+	ended := procs.Each(ctx, 0, len(pieces), func(_, i int) error {
 		if s.own[i] {
-			r.pieces[model.WorkerID{Node: s.r.Threads[i].Node, Worker: s.r.Threads[i].Stream}] = s.pieces(i)
+			pieces[i] = s.pieces(i)
+		}
+		return nil
+	})
+	for i, t := range s.r.Threads {
+		if s.own[i] {
+			r.pieces[model.WorkerID{Node: t.Node, Worker: t.Stream}] = pieces[i]
 		}
 	}
 	err = s.gather(g)
 	if err == nil && g.Rank() == 0 {
 		s.whole()
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err := procs.Agree(g, err); err != nil {
+	if err := procs.Agree(g, cmp.Or(err, ended, ctx.Err())); err != nil {
 		return nil, err
 	}
 	return r, nil

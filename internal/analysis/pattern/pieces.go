@@ -16,6 +16,13 @@ func (s *search) pieces(i int) []Piece {
 	slices.SortFunc(charges, func(x, y charge) int {
 		return cmp.Or(cmp.Compare(x.visit, y.visit), cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
 	})
+	first := make([]int32, len(t.Enter)+1) // by visit: where its charges begin
+	for _, x := range charges {
+		first[x.visit+1]++
+	}
+	for v := range t.Enter {
+		first[v+1] += first[v]
+	}
 	waitsOnly := s.m.Count[trace.KindCFStarted] > 0 // anywhere
 	room := 2 * len(charges)
 	if !waitsOnly {
@@ -35,9 +42,8 @@ func (s *search) pieces(i int) []Piece {
 			from = max(from, until)
 		}
 		rest := restOf(s.f.metrics[class[v]].ID, links.names[links.of[v]])
-		k, _ := slices.BinarySearchFunc(charges, v, func(x charge, v int32) int { return cmp.Compare(x.visit, v) })
-		for ; k < len(charges) && charges[k].visit == v; k++ {
-			if x := &charges[k]; max(from, x.from) < min(to, x.to) {
+		for _, x := range charges[first[v]:first[v+1]] {
+			if max(from, x.from) < min(to, x.to) {
 				add(x.from, rest)
 				add(min(to, x.to), Piece{Kind: Waits, Part: s.f.metrics[x.metric].ID})
 			}
