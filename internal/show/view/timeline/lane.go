@@ -276,7 +276,12 @@ func (l *lane) from(i int) int64 {
 // find returns the piece at a time, searching from piece i, which must not be behind it; len(l.end) after the
 // end.
 func (l *lane) find(at int64, i int) int {
-	return i + sort.Search(len(l.end)-i, func(k int) bool { return l.end[i+k] > at })
+	step := 1 // it is mostly near
+	for i+step < len(l.end) && l.end[i+step-1] <= at {
+		i += step
+		step *= 2
+	}
+	return i + sort.Search(min(step, len(l.end)-i), func(k int) bool { return l.end[i+k] > at })
 }
 
 // sum adds up the time from a, in piece i, to b, in piece j, by class if byCode, otherwise by row. a < b.
@@ -316,8 +321,15 @@ func (l *lane) key(t *Timeline, byCode bool, i int) int {
 
 // scan adds up the pieces from i up to but not including j; the first begins at a time.
 func (l *lane) scan(t *Timeline, byCode bool, at int64, i, j int, out []int64) {
+	if byCode {
+		for ; i < j; i++ {
+			out[l.class[i]] += l.end[i] - at
+			at = l.end[i]
+		}
+		return
+	}
 	for ; i < j; i++ {
-		out[l.key(t, byCode, i)] += l.end[i] - at
+		out[t.rows[l.part[i]&^inside]] += l.end[i] - at
 		at = l.end[i]
 	}
 }
