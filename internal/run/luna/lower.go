@@ -77,6 +77,9 @@ func (x *stmtCtx) str(e *expr) *Expr {
 	return stringConst(v, x.c.pos(e.off))
 }
 
+// scalarTypes are the types of what is no DF; the others are Int.
+var scalarTypes = map[symKind]Type{symReal: Real, symString: String}
+
 // ident lowers a name: a value, or a data fragment read as read.
 func (x *stmtCtx) ident(e *expr, read Type) *Expr {
 	pos := x.c.pos(e.off)
@@ -85,7 +88,7 @@ func (x *stmtCtx) ident(e *expr, read Type) *Expr {
 			x.c.fault(StageCPP, e.off, "", "%s is a value, not a data fragment, and cannot be indexed", e.name)
 			return unset(pos)
 		}
-		v := &Expr{Op: OpValue, Type: map[symKind]Type{symReal: Real, symString: String}[e.sym.kind], Pos: pos}
+		v := &Expr{Op: OpValue, Type: scalarTypes[e.sym.kind], Pos: pos}
 		x.c.fixes = append(x.c.fixes, fix{x.frame, e.sym, &v.Depth, &v.Slot})
 		return v
 	}
@@ -167,7 +170,10 @@ func article(t Type) string {
 // operand lowers an operand of an operation whose operands have the common kind k.
 func (x *stmtCtx) operand(e *expr, k kind) *Expr {
 	if k == kInt || k == kReal {
-		read := map[kind]Type{kInt: Int, kReal: Real}[k]
+		read := Int
+		if k == kReal {
+			read = Real
+		}
 		v := x.lower(e, read)
 		if v.Type != Dyn {
 			return v

@@ -230,6 +230,8 @@ func (p *parser) unary() *expr {
 	return p.primary()
 }
 
+var casts = map[string]exprOp{"int": xToInt, "real": xToReal, "string": xToString}
+
 func (p *parser) primary() *expr {
 	t := p.cur()
 	e := &expr{off: t.off, opOff: t.off, name: t.text}
@@ -243,7 +245,7 @@ func (p *parser) primary() *expr {
 	case tokName:
 		return p.id("name")
 	default:
-		cast := map[string]exprOp{"int": xToInt, "real": xToReal, "string": xToString}[t.text]
+		cast := casts[t.text]
 		if t.kind == tokKey && cast != 0 {
 			p.at++
 			p.expect("(", "after "+t.text)

@@ -61,8 +61,10 @@ func (c *checker) checkRule(r *rule, on byte) {
 }
 
 func (s *stmt) letter() byte {
-	return map[stmtKind]byte{sCall: 'c', sFor: 'f', sWhile: 'w', sIf: 'i'}[s.kind]
+	return letters[s.kind]
 }
+
+var letters = map[stmtKind]byte{sCall: 'c', sFor: 'f', sWhile: 'w', sIf: 'i'}
 
 // effective returns the rules of s that are called name, in the form, and have an effect on it.
 func (s *stmt) effective(name string, form ruleForm) []*rule {

@@ -49,6 +49,9 @@ func (e *expr) seal() *expr {
 
 func badExpr(off int32) *expr { return (&expr{op: xBad, off: off}).seal() }
 
+// scalars are the kinds of what is no DF.
+var scalars = map[symKind]kind{symInt: kInt, symNF: kInt, symReal: kReal, symString: kString}
+
 func (e *expr) kindOf() kind {
 	for _, o := range []*expr{e.a, e.b, e.c} {
 		if o != nil && o.kind == kBad {
@@ -76,7 +79,7 @@ func (e *expr) kindOf() kind {
 		}
 		return kInt
 	case xID:
-		k, scalar := map[symKind]kind{symInt: kInt, symNF: kInt, symReal: kReal, symString: kString}[e.sym.kind]
+		k, scalar := scalars[e.sym.kind]
 		if scalar && len(e.idx) == 0 {
 			return k
 		}
