@@ -22,8 +22,7 @@ import (
 
 // Options of Compute; the zero value means the defaults.
 type Options struct {
-	Longest  int // how many of the longest steps are named; 0 means 10, less than 0 none
-	Parallel int // goroutines; 0 means as many as there are cores
+	Longest int // how many of the longest steps are named; 0 means 10, less than 0 none
 
 	budget int // as triesOf, which it is if it is 0
 }
@@ -65,7 +64,7 @@ func compute(ctx context.Context, res *Result, opt Options, p *peers) error {
 	if null["path"] && null["work"] {
 		return nil
 	}
-	g, err := newGraph(ctx, m, opt.Parallel, p)
+	g, err := newGraph(ctx, m, p)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (g *graph) holder() *holder {
 	return &holder{m: g.m, useful: g.useful, until: g.until}
 }
 
-func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph, error) {
+func newGraph(ctx context.Context, m *model.Model, p *peers) (*graph, error) {
 	n := m.Executions()
 	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n),
 		until: m.BusyUntil(), edges: make([]edges, (p.end-p.first+stretchLen-1)>>stretchBits)}
@@ -97,7 +97,7 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 		}
 	}
 	lists := make([][]uint32, len(workers))
-	err := procs.Each(ctx, limit, len(workers), func(_, i int) error {
+	err := procs.Each(ctx, 0, len(workers), func(_, i int) error {
 		w := workers[i]
 		clear(g.useful[w.First:w.End])
 		slou.EachUseful(m, w, nil, func(e int, ns int64) { g.useful[e] = ns })
@@ -114,8 +114,8 @@ func newGraph(ctx context.Context, m *model.Model, limit int, p *peers) (*graph,
 	if p.Size() > 1 {
 		g.hops = make([]pathHop, n)
 	}
-	holders := make([]*holder, procs.Lanes(limit, len(g.edges)))
-	err = procs.Each(ctx, limit, len(g.edges), func(lane, i int) error {
+	holders := make([]*holder, procs.Lanes(0, len(g.edges)))
+	err = procs.Each(ctx, 0, len(g.edges), func(lane, i int) error {
 		if holders[lane] == nil {
 			holders[lane] = g.holder()
 		}

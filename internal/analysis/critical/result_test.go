@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,11 +70,13 @@ func TestNull(t *testing.T) {
 
 // TestParallel checks that the result does not depend on the number of goroutines.
 func TestParallel(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, name := range []string{"while", "stolen", "workers"} {
 		m := sloutest.Build(t, sloutest.Golden(t, name))
 		var texts []string
 		for _, n := range []int{1, 4} {
-			r, err := critical.Compute(context.Background(), m, critical.Options{Parallel: n}, procs.Alone())
+			runtime.GOMAXPROCS(n)
+			r, err := critical.Compute(context.Background(), m, critical.Options{}, procs.Alone())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -70,8 +70,6 @@ type Options struct {
 	Windows int
 	// Rule is that of SLOU, where that is to be computed.
 	Rule slou.Rule
-	// Parallel is the number of workers looked at at once; 0 means as many as there are cores.
-	Parallel int
 }
 
 // Result tells about balance and efficiency. Times are nanoseconds, those of day since the start of the run.
@@ -253,7 +251,7 @@ func (r *computation) gather(ctx context.Context) error {
 	has, err := procs.FromMember(g, 0, r.have())
 	if err == nil && !has.Series {
 		opt := counters.Options{Windows: cmp.Or(r.opt.Windows, defaultWindows),
-			Only: []string{counters.CFsReady, counters.BytesHeld}, Parallel: r.opt.Parallel}
+			Only: []string{counters.CFsReady, counters.BytesHeld}}
 		if r.series, err = counters.Compute(ctx, m, opt, g); err == nil {
 			has, err = procs.FromMember(g, 0, r.have())
 		}
@@ -268,7 +266,7 @@ func (r *computation) gather(ctx context.Context) error {
 			maxCells/n)
 	}
 	if !has.SLOU {
-		opt := slou.Options{Rule: r.opt.Rule, Parallel: r.opt.Parallel}
+		opt := slou.Options{Rule: r.opt.Rule}
 		if r.slou, err = slou.Compute(ctx, m, opt, g); err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (r *computation) tally(ctx context.Context) error {
 	for id := range r.m.OwnWorkers() {
 		r.workers = append(r.workers, &tally{Node: id.Node, Worker: id.Worker, width: r.width})
 	}
-	return procs.Each(ctx, r.opt.Parallel, len(r.workers), func(_, i int) error {
+	return procs.Each(ctx, 0, len(r.workers), func(_, i int) error {
 		t := r.workers[i]
 		t.Codes, t.Windows = make([]codeTally, len(r.m.Codes)), make([]int64, r.windows)
 		t.count(r.m, &r.m.Nodes[t.Node].Workers[t.Worker])

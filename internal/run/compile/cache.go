@@ -5,7 +5,7 @@
 //
 // The cache is a folder of the user's, shared by all processes. All names in it but tmp-* are hashes:
 //
-//	K.json   manifest of a step: the files it read. K hashes the rest: compiler, flags, names, our own texts
+//	K.read   manifest of a step: the files it read. K hashes the rest: compiler, flags, names, our own texts
 //	H/NAME   what a step made. H hashes K and the contents of the files read
 //	H/sum    its length and checksum: a damaged one is made again
 //	H/...    sources of ours, under the hash of their contents
@@ -48,8 +48,7 @@ type Cache struct {
 
 // Made is a file in the cache.
 type Made struct {
-	Path  string // absolute
-	Found bool   // it was there before
+	Path string // absolute
 	// the files that it was made from: SHA-256 by absolute path; files of the cache are left out
 	Read   map[string]string
 	Output string // of the commands, if they ran
@@ -335,7 +334,7 @@ func (c *Cache) Find(s Step) *Made {
 	}
 	keep(path)
 	keep(filepath.Dir(out))
-	return &Made{Path: out, Found: true, Read: c.read(m.Sources), sources: m.Sources}
+	return &Made{Path: out, Read: c.read(m.Sources), sources: m.Sources}
 }
 
 // discard removes a folder of the cache, at once for others.

@@ -1,22 +1,24 @@
 package compile
 
 import (
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/files"
 )
 
-// manifest lists the files that a step read when it ran last. Its file is JSON.
+// manifest lists the files that a step read when it ran last. Each start of a program reads one of hundreds of
+// files, so it is no JSON: its file has Cwd, the number of files, and four fields for each, all ended by a 0.
 type manifest struct {
 	Cwd     string // relative names of files are relative to it
 	Sources []source
 }
 
-func (c *Cache) manifestPath(s Step) string { return filepath.Join(c.Dir, Hash(s.Name, s.Key)+".json") }
+func (c *Cache) manifestPath(s Step) string { return filepath.Join(c.Dir, Hash(s.Name, s.Key)+".read") }
 
 // result is the name of the folder with what the step makes of these files.
 func (m *manifest) result(s Step) string {
@@ -30,17 +32,27 @@ func (m *manifest) result(s Step) string {
 // loadManifest reads a manifest; nil if there is none or it makes no sense.
 func loadManifest(path string) *manifest {
 	text, err := os.ReadFile(path)
-	m := &manifest{}
-	if err != nil || json.Unmarshal(text, m) != nil {
+	fields := strings.Split(string(text), "\x00")
+	if err != nil || len(fields)%4 != 3 || fields[len(fields)-1] != "" || fields[1] != strconv.Itoa(len(fields)/4) {
 		return nil
+	}
+	m := &manifest{fields[0], make([]source, len(fields)/4)}
+	for i := range m.Sources {
+		f := fields[2+4*i:]
+		size, err := strconv.ParseInt(f[1], 10, 64)
+		mtime, err2 := strconv.ParseInt(f[2], 10, 64)
+		if err != nil || err2 != nil {
+			return nil
+		}
+		m.Sources[i] = source{f[0], size, mtime, f[3]}
 	}
 	return m
 }
 
 func (m *manifest) save(path string) error {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
+	text := fmt.Appendf(nil, "%s\x00%d\x00", m.Cwd, len(m.Sources))
+	for _, f := range m.Sources {
+		text = fmt.Appendf(text, "%s\x00%d\x00%d\x00%s\x00", f.Path, f.Size, f.MTime, f.Hash)
 	}
 	return files.ReplaceText(path, text)
 }

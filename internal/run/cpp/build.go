@@ -23,8 +23,8 @@ import (
 type unit struct {
 	name    string // as the user knows it
 	file    string // of ours: its base name, which the linker mentions; "" for a file of the user's
-	text    string
-	inDir   bool // sees the program's directory
+	text    string // of ours
+	inDir   bool   // sees the program's directory
 	key     string
 	made    *compile.Made
 	command []string // that compiled it
@@ -84,7 +84,8 @@ func newBuilder(s Spec) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, b.makeUnits(sources)
+	b.makeUnits(sources)
+	return b, nil
 }
 
 // include are the headers of ours.
@@ -163,18 +164,14 @@ var headerNames = map[string]bool{".h": true, ".hh": true, ".hpp": true, ".hxx":
 
 // makeUnits names everything that an object depends on, but for the headers it includes. Names are as the
 // user gives them: an equal program elsewhere is the same program.
-func (b *builder) makeUnits(sources []string) error {
+func (b *builder) makeUnits(sources []string) {
 	b.units = []*unit{
 		{name: b.Prog.File, file: filepath.Base(b.Prog.File) + ".cpp", text: generate(b.Prog, sources),
 			inDir: true},
 		{name: runtimeFile, file: runtimeFile, text: runtimeCC},
 	}
 	for _, path := range sources {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("cannot read C++ file: %w", err)
-		}
-		b.units = append(b.units, &unit{name: path, text: string(text), inDir: true})
+		b.units = append(b.units, &unit{name: path, inDir: true})
 	}
 	for _, u := range b.units {
 		key := []string{b.identity, filepath.Base(b.include), u.name, u.file, u.text}
@@ -183,7 +180,6 @@ func (b *builder) makeUnits(sources []string) error {
 		}
 		u.key = compile.Hash(key...)
 	}
-	return nil
 }
 
 const runtimeFile = "whyslow_runtime.cpp"
@@ -247,6 +243,10 @@ func (b *builder) object(u *unit) compile.Step {
 			if err := os.WriteFile(src, []byte(u.text), 0o644); err != nil {
 				return nil, "", err
 			}
+		} else if f, err := os.Open(src); err != nil {
+			return nil, "", fmt.Errorf("cannot read C++ file: %w", err)
+		} else {
+			f.Close()
 		}
 		words := slices.Concat(b.cxx, b.flags, places, []string{"-I", b.include}, b.cxxflags, own)
 		return compile.Object(dir, src, words, func(words []string) (string, error) {

@@ -152,16 +152,16 @@ func TestStaticLibrary(t *testing.T) {
 
 // Files changed while they were compiled are not taken for compiled the next time.
 func TestChangedWhileCompiled(t *testing.T) {
-	dir := write(t, map[string]string{"a.cpp": small})
-	spec := Spec{Prog: program("one i"), Dir: dir, Progress: func(done, total int, file string) {
-		if filepath.Base(file) == "a.cpp" {
-			os.WriteFile(filepath.Join(dir, "a.cpp"), []byte(small+" //"), 0o644)
-		}
-	}}
-	if _, err := build(t, spec); err != nil {
+	dir := write(t, map[string]string{"a.cpp": small, "once": ""})
+	cxx := filepath.Join(t.TempDir(), "cxx")
+	if err := os.WriteFile(cxx, []byte("#!/bin/sh\nif rm "+filepath.Join(dir, "once")+" 2>/dev/null; then echo // >> "+
+		filepath.Join(dir, "a.cpp")+"; fi\nexec g++ \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	spec.Progress = nil
+	spec := Spec{Prog: program("one i"), Dir: dir, CXX: cxx, CacheDir: t.TempDir()}
+	if b, err := build(t, spec); err != nil || b.Cached {
+		t.Fatal(b, err)
+	}
 	if b, err := build(t, spec); err != nil || b.Cached || b.Compiled != 1 {
 		t.Error(b, err)
 	}
@@ -376,7 +376,7 @@ func TestDamagedCache(t *testing.T) {
 		if err := os.Remove(filepath.Join(filepath.Dir(first.Path), "sum")); err != nil {
 			t.Fatal(err)
 		}
-		for _, manifest := range glob(t, filepath.Join(cache, "*.json")) { // so that nothing is looked up
+		for _, manifest := range glob(t, filepath.Join(cache, "*.read")) { // so that nothing is looked up
 			if err := os.Remove(manifest); err != nil {
 				t.Fatal(err)
 			}

@@ -88,7 +88,6 @@ type Wanted struct {
 	WindowNS int64    // or how long each is
 	All      bool     // as lifecycle.Options.All
 	Only     []string // the analyses to do, as Comparison; nil: all
-	Lang     string   // of advice and warnings: "en" or "ru"; anything else is "en"
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
 }
@@ -192,8 +191,8 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if g == nil || g.Size() == 1 {
 		g = procs.Alone() // its exchanges may be at once
 	}
-	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m),
-		language: want.Lang}, ctx: ctx}
+	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m)},
+		ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want
 	c.all(g)
@@ -202,7 +201,7 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if err := procs.Together(g, func(procs.Group) error { return ctx.Err() }); err != nil || g.Rank() != 0 {
 		return nil, err
 	}
-	return c.In(want.Lang), nil
+	return c.In("en"), nil
 }
 
 // wanted are the analyses to be done. A comparison has the figures of memory, though they may be 0.

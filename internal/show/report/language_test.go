@@ -163,14 +163,7 @@ func TestAnyRunInRussian(t *testing.T) {
 			t.Fatal(err)
 		}
 		russian := all.In("ru")
-		wanted, err := Compute(context.Background(), m, Wanted{Windows: 3, Lang: "ru"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(wanted.Advice, russian.Advice, sentencesAlone); d != "" {
-			t.Fatal(d)
-		}
-		if d := cmp.Diff(all.Advice, wanted.In("en").Advice, sentencesAlone); d != "" {
+		if d := cmp.Diff(all.Advice, russian.In("en").Advice, sentencesAlone); d != "" {
 			t.Fatal(d)
 		}
 		if len(russian.Warnings()) != len(all.Warnings()) || russian.SLOU != all.SLOU {

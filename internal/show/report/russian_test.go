@@ -51,11 +51,11 @@ func TestNoEnglishInRussian(t *testing.T) {
 				t.Skip(err) // a part of one, or meant to be wrong
 			}
 			m := sloutest.Load(t, dir)
-			all, err := Compute(context.Background(), m, Wanted{Splits: []string{"node", "code", "index:0"},
-				Lang: "ru"}, nil)
+			all, err := Compute(context.Background(), m, Wanted{Splits: []string{"node", "code", "index:0"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			all = all.In("ru")
 			names, told := namesOf(m), map[string]bool{}
 			for _, s := range textsOf(t, all) {
 				rest := notRussian.ReplaceAllString(s, "")
