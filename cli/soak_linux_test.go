@@ -60,8 +60,8 @@ func soakTime(t *testing.T) time.Duration {
 // TestSoak: many honest senders, programs that run to their end, and one run that is attacked by name, while
 // attackers do whatever they can, the collector is started again twice, once after kill -9, its disk is full
 // for a while, and folders are removed. In the end every trace is there event for event, nobody was sent
-// away, and the collector has kept to its --memory. In minutes its memory and descriptors stay level, and they
-// go back when all have left. It ends on Ctrl+C while it is attacked.
+// away, and the collector has kept to its --memory. In minutes its memory and descriptors stay level, and
+// they go back when all have left. It ends on Ctrl+C while it is attacked.
 func TestSoak(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
@@ -183,7 +183,8 @@ func (s *soak) start(addr string) {
 	for end := time.Now().Add(soakPatience); ; {
 		s.addr = cmp.Or(addr, fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
 		s.cmd = exec.Command(filepath.Join(s.home, "bin", "whyslow"), "serve", "--listen", s.addr, "--dir", s.dir,
-			"--memory", fmt.Sprint(soakMemory), "--max-address-runs", fmt.Sprint(soakSenders+1+mostPrograms), "--idle", "2s")
+			"--memory", fmt.Sprint(soakMemory), "--idle", "2s",
+			"--max-address-runs", fmt.Sprint(soakSenders+1+mostPrograms))
 		s.cmd.Env = append(os.Environ(), console.Tokens+"="+soakToken)
 		s.stderr = &linesOf{}
 		s.cmd.Stderr = s.stderr
@@ -239,9 +240,9 @@ func (s *soak) size() (n size) {
 	return n
 }
 
-// phase waits for so long, and until so many kinds of attacks have taken place. It returns the medians of what
-// the collector took. Memory may exceed the limit by what is no heap: the program itself, stacks, what the
-// kernel gives back late.
+// phase waits for so long, and until so many kinds of attacks have taken place. It returns the medians of
+// what the collector took. Memory may exceed the limit by what is no heap: the program itself, stacks, what
+// the kernel gives back late.
 func (s *soak) phase(what string, long time.Duration, kinds int) (usual size) {
 	s.Helper()
 	before := make([]int64, len(attacks))

@@ -234,8 +234,8 @@ func (f *BlockFile) Put(h *Header, raw []byte) error {
 	return nil
 }
 
-// mostEntries is how many blocks an index has at most. Without one readers scan, and see from the trailer that
-// nothing is missing.
+// mostEntries is how many blocks an index has at most. Without one readers scan, and see from the trailer
+// that nothing is missing.
 const mostEntries = MaxRaw / (8 + BlockHeaderSize)
 
 // enter notes a block for the index.

@@ -85,7 +85,12 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		defer os.RemoveAll(dir)
+		done, err := snap.Turn(q.ctx, int64(snap.Reader.EventsIn(in))*exportBytes)
+		if err != nil {
+			return err
+		}
 		err = cut(q.ctx, snap.Reader, filepath.Join(dir, name), in, snap.Model.Info)
+		done()
 		var nothing *twin.SyntaxError
 		if errors.As(err, &nothing) { // blocks overlap the interval, but have no event in it
 			err = query.Bad("there are no events from %d to %d", from, to)
@@ -98,13 +103,16 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// exportBytes is about how much memory an event takes while a part of a run is exported.
+const exportBytes = 256
+
 // cut makes a trace of the events of some times.
 func cut(ctx context.Context, r *trace.Reader, dir string, in trace.Span, info *trace.RunInfo) error {
 	text, pipe := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { pipe.CloseWithError(ctx.Err()) })
 	defer stop()
 	go func() { pipe.CloseWithError(twin.Dump(pipe, r, twin.Options{In: &in})) }()
-	err := twin.Parse(text, dir)
+	err := twin.ParseFew(text, dir, len(r.Streams()))
 	text.CloseWithError(err) // ends Dump if Parse gave up
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 )
 
 // The budget is that of the process. A quarter of it is for garbage, a quarter for what is being computed
-// (turns). When the process uses more than three quarters, snapshots that nobody is using go first, and sums of
-// long runs. If that does not suffice, the run that takes most is given up: questions about it get one line that
-// says so, until nobody has asked for a while. The others go on.
+// (turns). When the process uses more than three quarters, snapshots that nobody is using go first, and sums
+// of long runs. If that does not suffice, the run that takes most is given up: questions about it get one
+// line that says so, until nobody has asked for a while. The others go on.
 
 // work is the context of what is computed for a run. Its error is the reason why it ended, so that whoever
 // asked gets that.
@@ -144,6 +144,15 @@ func (r *Run) giveUp(why error) {
 	r.stopWork(why)
 	r.newWork()
 	r.drop()
+}
+
+// Turn waits for a turn of something that a question about the snapshot asks for and that takes about so many
+// bytes, until done. It fails when ctx ends, or where so much never fits.
+func (s *Snapshot) Turn(ctx context.Context, bytes int64) (done func(), err error) {
+	if b := s.run.shared.budget; b > 0 && bytes > int64(b)/2 {
+		return nil, b.Exceeded(s.run.dir, 2*float64(bytes))
+	}
+	return s.run.shared.turns.take(ctx, bytes)
 }
 
 // turns lets few things be computed at once, however many are asked for: each takes memory meanwhile. What

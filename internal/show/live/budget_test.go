@@ -64,7 +64,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestTurns: what does not fit waits, however small, behind what came before; who has enough of waiting leaves.
+// TestTurns: what does not fit waits, however small, behind what came before; who has enough of waiting
+// leaves.
 func TestTurns(t *testing.T) {
 	turns := newTurns()
 	take := func(ctx context.Context, bytes int64) func() {

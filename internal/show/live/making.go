@@ -34,6 +34,7 @@ var ErrNothingYet = errors.New("nothing has arrived of this run yet")
 const (
 	nodeBytes   = 384 // of a node, up to the highest number of one
 	streamBytes = 2 << 10
+	startBytes  = 8 << 10 // of a stream, while the snapshot is made
 )
 
 // limit is the number of events that one snapshot may have.
@@ -311,7 +312,7 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer func() { done() }()
 	r.taken.Add(bytes)
 	defer func() {
 		if err != nil {
@@ -330,6 +331,13 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	if err := r.fitsBudget(reader); err != nil {
 		return nil, err
 	}
+	if streams := int64(len(reader.Streams())); streams*startBytes > bytes {
+		done()
+		if done, err = r.shared.turns.take(ctx, bytes+streams*startBytes); err != nil {
+			done = func() {}
+			return nil, err
+		}
+	}
 	if in == nil && uint64(reader.Events()) > r.limit() {
 		end := reader.Span().To
 		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
@@ -340,7 +348,8 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	}
 	s := &Snapshot{Reader: reader, Model: m, run: r, ctx: ctx, name: filepath.Clean(r.dir), happening: happening,
 		parallel: parallel, Span: trace.Span{From: 0, To: m.Wall()}}
-	s.bytes = int64(m.Events)*snapshotBytes + int64(len(m.Nodes))*nodeBytes + int64(len(reader.Streams()))*streamBytes
+	s.bytes = int64(m.Events)*snapshotBytes + int64(len(m.Nodes))*nodeBytes +
+		int64(len(reader.Streams()))*streamBytes
 	r.taken.Add(s.bytes - bytes)
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}

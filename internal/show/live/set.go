@@ -60,9 +60,9 @@ func NewSet() *Set {
 	return s
 }
 
-// tidy gives up the snapshots of runs that nobody has asked about for some time, and those of all but few runs
-// that nobody is using. It shows runs no longer whose folders were removed: a collector may get new runs for
-// ever.
+// tidy gives up the snapshots of runs that nobody has asked about for some time, and those of all but few
+// runs that nobody is using. It shows runs no longer whose folders were removed: a collector may get new runs
+// for ever.
 func (s *Set) tidy(after time.Duration) {
 	list, _ := s.List()
 	slices.SortFunc(list, func(a, b *Run) int { return b.lastWatched().Compare(a.lastWatched()) })

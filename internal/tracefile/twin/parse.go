@@ -41,12 +41,16 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e
 //   - Numbers of codes, sites and DFs need not be defined.
 //
 // On an error, a *SyntaxError where the text is wrong, no trace is left behind.
-func Parse(text io.Reader, dir string) error {
+func Parse(text io.Reader, dir string) error { return ParseFew(text, dir, 1) }
+
+// ParseFew is Parse of a text with about so many streams: many share the memory for what is not written yet.
+func ParseFew(text io.Reader, dir string, streams int) error {
 	data, err := io.ReadAll(text)
 	if err != nil {
 		return err
 	}
-	p := &textParser{dir: dir, reserved: reservedNames(data), nodes: map[int]*textNode{}}
+	p := &textParser{dir: dir, buffer: min(buffers/max(streams, 1), trace.DefaultBuffer),
+		reserved: reservedNames(data), nodes: map[int]*textNode{}}
 	p.parse(data)
 	err = p.err
 	for _, n := range p.order {
@@ -68,8 +72,12 @@ func Parse(text io.Reader, dir string) error {
 	return err
 }
 
+// buffers is how many bytes of memory there are for events that are not written yet.
+const buffers = 16 << 20
+
 type textParser struct {
 	dir      string
+	buffer   int                 // bytes of a stream
 	reserved map[trace.Name]bool // numbers that the text uses without defining them
 	run      *trace.RunInfo
 	nodes    map[int]*textNode
@@ -190,7 +198,7 @@ func (p *textParser) in(node int) *textNode {
 
 // begin starts the file of a node. run is the id of its run, or how that begins.
 func (p *textParser) begin(node int, run string) *textNode {
-	w, err := trace.Create(p.dir, node, trace.Options{Sync: true, Run: run})
+	w, err := trace.Create(p.dir, node, trace.Options{Sync: true, Run: run, BufferBytes: p.buffer})
 	if err != nil {
 		p.stop(err)
 		return nil
