@@ -104,8 +104,8 @@ func (a *advisor) lateThread() {
 	}
 	top, _ := largest(late, func(l *pattern.Late) int64 { return l.NS })
 	name := a.thread(last)
-	evidence := map[string]any{"thread": name, "lost_ns": lost, "call": a.callPath(top.Call), "work_ns": all.work,
-		"left_late_ns": all.left}
+	evidence := map[string]any{"thread": name, "lost_ns": lost, "call": a.callPath(top.Call),
+		"work_ns": all.work, "left_late_ns": all.left}
 	if 2*all.left > all.lost {
 		a.leftLate(all.left, one, name, a.callPath(top.Call), evidence)
 		return
@@ -147,7 +147,8 @@ func (a *advisor) lateThread() {
 }
 
 // unevenSteps: threads take turns being late.
-func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name string, evidence map[string]any) {
+func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name string,
+	evidence map[string]any) {
 	how := words.Say("Synchronise less often, or divide the work of each step more evenly.",
 		"Синхронизируйтесь реже или делите работу каждого шага ровнее.")
 	if a.region(top.Call).Kind == "barrier" {
@@ -157,7 +158,8 @@ func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name s
 					"`upc_wait`)."))
 	}
 	a.addTime("uneven-steps", gain,
-		words.Say("The threads waited that long for each other's work; with equal work in every step they would not.",
+		words.Say("The threads waited that long for each other's work; with equal work in every step they would "+
+			"not.",
 			"Столько потоки ждали работы друг друга; при равной работе на каждом шаге ожидания не было бы."),
 		evidence, words.Say(
 			"Threads waited %s (%s) for the last one, mostly at %s, and the last one changes: thread %s "+

@@ -426,8 +426,8 @@ func (r *pgasRun) leaveLate(thread, late int) {
 	r.event(thread, "Region.onExited %d", atBarrier)
 }
 
-// TestPGASLateThread: who is late is named at every collective, with no more than its work could save, and for
-// its reason.
+// TestPGASLateThread: who is late is named at every collective, with no more than its work could save, and
+// for its reason.
 func TestPGASLateThread(t *testing.T) {
 	run := func(f func(r *pgasRun)) advise.Input {
 		r := newPGASRun(4)

@@ -24,8 +24,8 @@ func TestSortedByWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// turns is the trace of two nodes that take turns: the DFs are on the link for flight, and a CF runs for wall,
-// of which its thread has a core for cpu. Times are in us.
+// turns is the trace of two nodes that take turns: the DFs are on the link for flight, and a CF runs for
+// wall, of which its thread has a core for cpu. Times are in us.
 func turns(times, wall, cpu, flight int) string {
 	var b [2]strings.Builder
 	for n := range b {

@@ -52,8 +52,8 @@ type awaitedBy struct {
 	ns                         int64
 }
 
-// settleWaits notes who was waited for in an instance, and how much of it less work of that thread could save:
-// not what it was late by when it left the collective before, and not more than it worked since.
+// settleWaits notes who was waited for in an instance, and how much of it less work of that thread could
+// save: not what it was late by when it left the collective before, and not more than it worked since.
 func (s *search) settleWaits(in *instance, waits []awaitedBy) {
 	left := map[int]int64{} // by late member: what may still be saved
 	for _, w := range waits {

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestRulesThatDisagree: a sub that looks for what it is given by other rules than its caller's waits for ever,
-// and the source shows it.
+// TestRulesThatDisagree: a sub that looks for what it is given by other rules than its caller's waits for
+// ever, and the source shows it.
 func TestRulesThatDisagree(t *testing.T) {
 	program := func(sub, rules, main string) string {
-		return "sub row(name a, int i) { " + sub + " } " + rules + "\nsub main() { df x; for i = 0 .. 9 for j = 0 .. 9 " +
-			"put(x[i][j], 1); " + main + " } @ { locator_cyclic x[i][j] => i; }"
+		return "sub row(name a, int i) { " + sub + " } " + rules +
+			"\nsub main() { df x; for i = 0 .. 9 for j = 0 .. 9 put(x[i][j], 1); " + main + " } @ { locator_cyclic x[i][j] => i; }"
 	}
 	for _, c := range []struct{ name, sub, rules, main, want, hint string }{
 		{"no rule in the sub", "f(a[i][0]);", "", "row(x, 3);",
@@ -43,8 +43,8 @@ func TestRulesThatDisagree(t *testing.T) {
 
 // TestRuleMissingWhereMade: the sub that makes the DFs lacks the rule.
 func TestRuleMissingWhereMade(t *testing.T) {
-	p := compile(t, lib+"sub row(name a, int i) { put(a[i], 1); }\nsub main() { df x; for i = 0 .. 9 row(x, i); f(x[4]); } "+
-		"@ { locator_cyclic x[k] => k; }")
+	p := compile(t, lib+"sub row(name a, int i) { put(a[i], 1); }\n"+
+		"sub main() { df x; for i = 0 .. 9 row(x, i); f(x[4]); } @ { locator_cyclic x[k] => k; }")
 	if len(p.Warnings) != 1 || p.Warnings[0].Msg != "sub main looks for x[4] by the rule at t.fa:3:61, but "+
 		"put(a[i], 1) at t.fa:2:26 stores it on node 0, for lack of a rule" ||
 		p.Warnings[0].Hint != "add locator_cyclic a[k] => k; to row" {

@@ -237,8 +237,8 @@ const (
 	LocReplicatingAll
 )
 
-// Loc is the placement of a reference. In Expr, OpIndex k is the k-th evaluated index of the reference. Rule is
-// the locator map that says so, nil for the default.
+// Loc is the placement of a reference. In Expr, OpIndex k is the k-th evaluated index of the reference. Rule
+// is the locator map that says so, nil for the default.
 type Loc struct {
 	Kind LocKind
 	Expr *Expr

@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/whyslow/whyslow/internal/analysis/advise"
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
+)
+
+// Programs that are slow for a known reason, and the same programs mended. Each is run, and its whole report
+// is held against what is known: the reason is named first, nothing false is said and, in the long form (make
+// truth), what is promised for mending it is what mending it gives. Nothing else depends on how fast the
+// machine is or what else runs there.
+
+// knownCause is such a program, in testdata/truth.
+type knownCause struct {
+	name   string
+	fault  string   // arguments of whyslow run
+	mended string   // "": mending it is not tried
+	first  []string // the advice that may come first, beside that about the machine
+	says   []string // in the report or the messages of the run
+	never  []string // likewise; see alwaysFalse
+	code   int      // the exit code of the run
+	// mend gives the arguments of the mended program, where they depend on the advice.
+	mend func(a *advise.Advice) string
+}
+
+// aboutTheMachine is advice that is true of any program on a busy machine, or of a short run.
+var aboutTheMachine = []string{"preempted", "too-many-workers", "extra-cores", "late-leaving", "start-up"}
+
+// parts of O and W that say where a CF was when it did not compute (O.preempt, W.sleep, W.io, W.lock,
+// W.page-fault, W.blocked) get their programs here, too.
+var truths = []knownCause{
+	{name: "all on one node", fault: "-n 2 -w 1 one_node.fa 1", mended: "-n 2 -w 1 one_node.fa 2",
+		first: []string{"one-node"}, says: []string{"All 400 CFs ran on node 0 of 2", "`work` (one_node.fa:5)"},
+		never: []string{"CFs are too small", "Fewer nodes"}},
+	{name: "tiny CFs", fault: "-w 1 tiny.fa 20000 1", first: []string{"too-small"},
+		says:  []string{"One CF should do the work of"},
+		never: []string{"into smaller CFs", "into more CFs", "use smaller fragments"},
+		mend: func(a *advise.Advice) string {
+			n := int(a.Evidence["times"].(float64))
+			return fmt.Sprintf("-w 1 tiny.fa %d %d", 20000/n, n)
+		}},
+	{name: "one slow CF", fault: "-w 2 slow_cf.fa 1", mended: "-w 2 slow_cf.fa 8",
+		first: []string{"parallelism"}, says: []string{"Divide `slow`"}, never: []string{"CFs are too small", "Divide `work`"}},
+	{name: "slow link", fault: "-n 2 -w 1 --link-latency=3ms slow_link.fa 1",
+		mended: "-n 2 -w 1 --link-latency=3ms slow_link.fa 0", first: []string{"far-data"},
+		says: []string{"Give `", "the same locator"}, never: []string{"CFs are too small for", "They are large"}},
+	{name: "thin link", fault: "-n 2 -w 1 --link-bandwidth=20M thin_link.fa 1",
+		mended: "-n 2 -w 1 --link-bandwidth=20M thin_link.fa 0", first: []string{"far-data", "too-large"},
+		says: []string{"for `d` from `make`", "link 0->1"}, never: []string{"CFs are too small"}},
+	{name: "memory", fault: "-w 1 memory.fa", mended: "-w 1 memory_mended.fa", first: []string{"never-freed"},
+		says: []string{"21 DFs of `b`", "req_count b"}, never: []string{"CFs are too small"}},
+	{name: "imbalance", fault: "-n 2 -w 1 imbalance.fa 10", mended: "-n 2 -w 1 imbalance.fa 6",
+		first: []string{"distribution"}, says: []string{"node 0 ran 10 of 12 CFs"},
+		never: []string{"CFs are too small", "Fewer nodes", "Fewer workers"}},
+	{name: "serial creation", fault: "-w 2 serial.fa", first: []string{"fewer-workers", "parallelism"},
+		says: []string{"`step`"}, never: []string{"CFs are too small"}},
+	{name: "a DF asked for at the wrong node", fault: "-n 2 -w 1 wrong_node.fa",
+		mended: "-n 2 -w 1 wrong_node_mended.fa", code: console.Stuck, first: []string{"locators-disagree"},
+		says: []string{"A[1][0] (here A[i][0]): it was made by put(A[i][0], i) at wrong_node.fa:11:9 and lies on " +
+			"node 1 (rule at wrong_node.fa:14:7)",
+			"add `locator_cyclic A[i][j] => i;` to row", "was made by `put` (wrong_node.fa:11) and lies on node 1"},
+		never: []string{"nothing that is left can make it", "never produced: 1"}},
+}
+
+// alwaysFalse may be said of none of these programs.
+var alwaysFalse = []string{"Warning: internal", "NaN", "%!", "-0 ns"}
+
+// account is what is said of a run.
+type account struct {
+	text  string // all of it, on one line
+	wall  int64
+	bytes int64
+	list  []advise.Advice
+	lost  float64 // part of the time in which workers had no core
+}
+
+// find gives the advice with one of some names, nil if there is none.
+func (a *account) find(ids []string) *advise.Advice {
+	i := slices.IndexFunc(a.list, func(x advise.Advice) bool { return slices.Contains(ids, x.ID) })
+	if i < 0 {
+		return nil
+	}
+	return &a.list[i]
+}
+
+// accountOf reads the reports on a trace.
+func accountOf(t *testing.T, dir, home, trace, messages string) *account {
+	t.Helper()
+	report := func(flags string) string {
+		out, errs, _, err := shell(dir, home, "whyslow report "+flags+" "+trace)
+		if err != nil || out == "" {
+			t.Fatalf("report: %v\n%s", err, errs)
+		}
+		return out
+	}
+	a := &account{}
+	var doc struct {
+		WallNS  int64 `json:"wall_ns"`
+		TotalNS int64 `json:"total_ns"`
+		Factors struct {
+			O struct{ Parts map[string]int64 }
+		}
+		Advice []advise.Advice
+	}
+	if err := json.Unmarshal([]byte(report("--json=-")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	a.wall, a.list = doc.WallNS, doc.Advice
+	a.lost = float64(doc.Factors.O.Parts["preempt"]) / float64(max(doc.TotalNS, 1))
+	for _, x := range doc.Advice {
+		messages += "\n" + x.Title + ". " + x.Text + " " + x.Gain + " " + x.Bound
+	}
+	short, full := report(""), report("--full")
+	a.text = strings.Join(strings.Fields(messages+"\n"+short+"\n"+full), " ")
+	if m := peakHeld.FindStringSubmatch(a.text); m != nil {
+		a.bytes = bytesOf(m[1])
+	}
+	return a
+}
+
+// check holds what is said of the program with the fault against what is known.
+func (c *knownCause) check(a *account) (faults []string) {
+	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	first := slices.IndexFunc(a.list, func(x advise.Advice) bool {
+		return !slices.Contains(aboutTheMachine, x.ID)
+	})
+	switch {
+	case first < 0:
+		wrong("nothing is said of the reason %v", c.first)
+	case !slices.Contains(c.first, a.list[first].ID):
+		wrong("%s comes first, not %v: %s", a.list[first].ID, c.first, a.list[first].Text)
+	}
+	for i := range a.list[:max(len(a.list)-1, 0)] {
+		if x, y := &a.list[i], &a.list[i+1]; y.Share > x.Share && x.ID != "start-up" {
+			wrong("%s (%s) comes before %s (%s)", x.ID, x.Gain, y.ID, y.Gain)
+		}
+	}
+	for _, s := range c.says {
+		if !strings.Contains(a.text, s) {
+			wrong("it does not say %q", s)
+		}
+	}
+	for _, s := range slices.Concat(c.never, alwaysFalse) {
+		if i := strings.Index(a.text, s); i >= 0 {
+			wrong("it says %q: ...%s", s, a.text[max(i-200, 0):min(i+100, len(a.text))])
+		}
+	}
+	if len(a.list) > 1 && !strings.Contains(a.text, "Gains overlap") {
+		wrong("it does not say that gains overlap")
+	}
+	// One fact, one figure: the bytes held at most.
+	if m := insteadOf.FindStringSubmatch(a.text); m != nil && bytesOf(m[1]) != a.bytes {
+		wrong("DFs take at most %d bytes and, in the advice, %s", a.bytes, m[1])
+	}
+	return faults
+}
+
+var (
+	peakHeld  = regexp.MustCompile(`Memory at most ([0-9.]+ [kKMG]?B|[0-9]+ bytes) in`)
+	insteadOf = regexp.MustCompile(`would take at most [0-9.]+ [a-zA-Z]+ instead of ([0-9.]+ [a-zA-Z]+)`)
+)
+
+// bytesOf reads a size as reports write it.
+func bytesOf(s string) int64 {
+	number, unit, _ := strings.Cut(s, " ")
+	x, _ := strconv.ParseFloat(number, 64)
+	return int64(x * map[string]float64{"bytes": 1, "KB": 1e3, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit])
+}
+
+const (
+	truthTries = 5    // so often the reason may stay unnamed, as what a run shows depends on the machine's load
+	quiet      = 0.03 // above this share of pre-emption times say nothing about gains
+)
+
+// TestTruth tries every program; see make truth.
+func TestTruth(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	home := lunaHome(t)
+	dir, err := filepath.Abs("../testdata/truth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range truths {
+		c := &truths[i]
+		t.Run(c.name, func(t *testing.T) {
+			runs := 0
+			run := func(args string, code int) *account {
+				t.Helper()
+				runs++
+				trace := filepath.Join(t.TempDir(), fmt.Sprint(runs))
+				_, errs, got, err := shell(dir, home, "whyslow run -q -o "+trace+" "+args)
+				if err != nil || got != code {
+					t.Fatalf("whyslow run %s: exit code %d, %v\n%s", args, got, err, errs)
+				}
+				return accountOf(t, dir, home, trace, errs)
+			}
+			var a *account
+			var faults []string
+			for range truthTries {
+				a = run(c.fault, c.code)
+				if faults = c.check(a); len(faults) == 0 {
+					break
+				}
+			}
+			for _, f := range faults {
+				t.Error(f)
+			}
+			if !t.Failed() && effort.Long {
+				c.gains(t, run)
+			}
+		})
+	}
+}
+
+// gains compares what is promised with what mending the program gives.
+func (c *knownCause) gains(t *testing.T, run func(args string, code int) *account) {
+	mended, tried, busy := c.mended, "", 0
+	for range 2 * truthTries {
+		a := run(c.fault, c.code)
+		x := a.find(c.first)
+		if x == nil {
+			continue
+		}
+		if c.mend != nil {
+			mended = c.mend(x)
+		}
+		if mended == "" {
+			return
+		}
+		b := run(mended, console.Done)
+		if x.Blocking {
+			return // the program ends
+		}
+		promised, real := x.GainWallNS, a.wall-b.wall
+		if x.GainBytes > 0 {
+			promised, real = x.GainBytes, a.bytes-b.bytes
+		}
+		tried += fmt.Sprintf("\n%s: promised %d, gained %d", x.ID, promised, real)
+		if max(a.lost, b.lost) > quiet {
+			busy++
+		}
+		if r := float64(promised) / float64(real); r > 0.7 && r < 1.3 {
+			t.Log(tried)
+			return
+		}
+	}
+	if busy > truthTries {
+		t.Skipf("the machine is busy, so times say nothing:%s", tried)
+	}
+	t.Errorf("no promise is within 30 %% of the gain:%s", tried)
+}
+
+// TestTruthShmem: a thread that comes last is named at every collective.
+func TestTruthShmem(t *testing.T) {
+	if !hasShmem() {
+		t.Skip("no OpenSHMEM here")
+	}
+	home, dir := lunaHome(t), t.TempDir()
+	program := cctest.Make(t, cctest.Program{Name: "late", Compiler: []string{"oshcc"},
+		Flags: []string{"-g", "-O2"}, Sources: []string{"../testdata/truth/late.c"}})
+	if err := os.Symlink(program, filepath.Join(dir, "late")); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"barrier", "malloc", "free", "broadcast", "reduce", "fcollect"} {
+		t.Run(what, func(t *testing.T) {
+			c := &knownCause{first: []string{"late-thread"}, says: []string{"Thread 1 came last"},
+				never: []string{"split the barrier"}}
+			var faults []string
+			for i := range truthTries {
+				trace := fmt.Sprintf("%s.%d.trace", what, i)
+				_, errs, code, err := shell(dir, home, "whyslow shmem -q -o "+trace+" -- oshrun -np 2 ./late "+what+
+					" 60000")
+				if err != nil || code != console.Done {
+					t.Fatalf("exit code %d, %v\n%s", code, err, errs)
+				}
+				if faults = c.check(accountOf(t, dir, home, trace, "")); len(faults) == 0 {
+					return
+				}
+			}
+			for _, f := range faults {
+				t.Error(f)
+			}
+		})
+	}
+}
