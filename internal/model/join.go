@@ -348,15 +348,15 @@ func journeys(all []Move) []Message {
 		for n < len(all) && all[n].CF == all[0].CF {
 			n++
 		}
-		out = PairMoves(out, all[:n])
+		out = pairMoves(out, all[:n])
 		all = all[n:]
 	}
 	return out
 }
 
-// PairMoves appends the messages that the moves of one CF make, in order of time: the i-th departure from one
+// pairMoves appends the messages that the moves of one CF make, in order of time: the i-th departure from one
 // node to another goes with the i-th arrival there.
-func PairMoves(out []Message, moves []Move) []Message {
+func pairMoves(out []Message, moves []Move) []Message {
 	first := len(out)
 	for _, v := range moves {
 		if v.Out {

@@ -17,8 +17,7 @@ import (
 //	                             └──◄──────────────────────────────────────────────┘
 //
 // A CF that runs again waits between two executions; it is ready at once if it became so while it still ran.
-// Whether an execution was the last one shows only when something follows it: a Life treats its latest event
-// as the last and takes that back when another one comes.
+// An execution was the last one if nothing follows it.
 //
 // Damaged traces lack events. An event that does not fit changes the state as if the missing ones had
 // happened unseen at the same time: a CF that starts on another node moves there first.
@@ -73,13 +72,11 @@ type CFEvent struct {
 	What   CFChange
 }
 
-// Life is where a CF stands after some events. The zero value is no life: begin with NewLife.
+// Life is where a CF stands after some events.
 type Life struct {
-	T     int64 // of the last event; None: nothing has happened
-	Since int64 // when it came into its state
+	Since int64 // when it came into its state; None: nothing has happened
 	Node  int32 // where it is; of one that moves: where it left
 	State CFState
-	Last  CFChange
 	Again bool // it became ready for its next execution while it still ran
 	// Looked says that it has looked at what it needs since it was created or last executed, and waited for
 	// something.
@@ -90,19 +87,11 @@ type Life struct {
 // node.
 type Step func(t int64, node int32, from, to CFState)
 
-// NewLife is the life of a CF of which nothing has happened; home is the node that numbered it.
-func NewLife(home int32) Life { return Life{T: None, Since: None, Node: home, State: CFAbsent} }
+// newLife is the life of a CF of which nothing has happened; home is the node that numbered it.
+func newLife(home int32) Life { return Life{Since: None, Node: home, State: CFAbsent} }
 
-// Fits tells whether an event comes after all that the life has seen.
-func (l *Life) Fits(e *CFEvent) bool { return e.T > l.T || e.T == l.T && e.What.rank() > l.Last.rank() }
-
-// Take takes the next event, as if it were the last one. step may be nil.
-func (l *Life) Take(e *CFEvent, step Step) { l.take(e, true, step) }
-
+// take takes the next event; last: nothing follows it. step may be nil.
 func (l *Life) take(e *CFEvent, last bool, step Step) {
-	if l.State == CFFinished { // the execution before was not the last one
-		l.to(&CFEvent{T: l.T, Node: l.Node}, l.next(), step)
-	}
 	switch e.What {
 	case CFCreated, CFReceived:
 		if l.State != CFRunning {
@@ -132,7 +121,6 @@ func (l *Life) take(e *CFEvent, last bool, step Step) {
 		l.Again = false
 		l.to(e, CFMoving, step)
 	}
-	l.T, l.Last = e.T, e.What
 }
 
 // next is the state between two executions.
@@ -217,7 +205,7 @@ func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 	if m.Ended(cf, waited) {
 		e := int(m.ExecOf[cf] - 1)
 		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t {
-			l := NewLife(int32(m.CFID(cf).Node()))
+			l := newLife(int32(m.CFID(cf).Node()))
 			_, node := m.WorkerOf(e)
 			l.take(&CFEvent{end, node, 1, CFEnded}, true, nil)
 			return l
@@ -229,7 +217,7 @@ func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 		list = append(list, CFEvent{waited, -1, 0, CFWaited})
 	}
 	SortCFEvents(list)
-	l := NewLife(int32(m.CFID(cf).Node()))
+	l := newLife(int32(m.CFID(cf).Node()))
 	for i := range list {
 		if list[i].T > t {
 			break
@@ -284,7 +272,7 @@ func (l *Lives) Follow(cf CF) {
 
 // Walk steps through sorted events of a CF that a node numbered.
 func (l *Lives) Walk(home int32, list []CFEvent) {
-	life := NewLife(home)
+	life := newLife(home)
 	for i := range list {
 		life.take(&list[i], i == len(list)-1, l.step)
 	}

@@ -7,30 +7,19 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// recorded is what tells whether events were switched off.
-type recorded struct {
-	counts *[trace.FirstUserKind]uint64
-	info   *trace.RunInfo // nil: not known
-	done   bool           // the run ended as it should
-	nodes  int
-}
-
-func recordedIn(m *model.Model) *recorded {
-	return &recorded{&m.Count, m.Info, m.Info.Ended == trace.EndedDone && !m.Killed, len(m.Nodes)}
-}
-
 // missing tells which quantities a trace cannot tell because of an event that was not recorded: the trace
-// says so, or has none of a kind though other events show that there must have been some. Events come in the
-// order of the report.
-func (x *recorded) missing(found func(k trace.Kind, list []quantity)) {
+// says so, or has none of a kind though other events show that there must have been some. counts are those of
+// the events of the whole run, m is a model of it or of a part. Events come in the order of the report.
+func missing(m *model.Model, counts *[trace.FirstUserKind]uint64, found func(k trace.Kind, list []quantity)) {
+	done := m.Info.Ended == trace.EndedDone && !m.Killed // the run ended as it should
 	count := func(kinds ...trace.Kind) (n uint64) {
 		for _, k := range kinds {
-			n += x.counts[k]
+			n += counts[k]
 		}
 		return n
 	}
 	need := func(k trace.Kind, wanted bool, list ...quantity) {
-		if x.counts[k] == 0 && (wanted || x.info != nil && slices.Contains(x.info.Off, k.String())) {
+		if counts[k] == 0 && (wanted || slices.Contains(m.Info.Off, k.String())) {
 			found(k, list)
 		}
 	}
@@ -39,7 +28,7 @@ func (x *recorded) missing(found func(k trace.Kind, list []quantity)) {
 	need(trace.KindCFReady, ran, waiting, ready)
 	need(trace.KindCFStarted, count(trace.KindCFFinished) > 0, cfs, waiting, ready, running, moving, objects,
 		weight)
-	need(trace.KindCFFinished, ran && x.done, cfs, waiting, running, objects, weight)
+	need(trace.KindCFFinished, ran && done, cfs, waiting, running, objects, weight)
 	left, came := count(trace.KindCFMigrated, trace.KindCFStolen) > 0, count(trace.KindCFReceived) > 0
 	if left || came {
 		flying := []quantity{cfs, waiting, moving, inFlight, bytesInFlight, objects, weight}
@@ -48,10 +37,10 @@ func (x *recorded) missing(found func(k trace.Kind, list []quantity)) {
 	}
 	need(trace.KindDFCreate, count(trace.KindDFStored, trace.KindDFDestroy) > 0, bytes, dfs)
 	need(trace.KindDFStored, count(trace.KindDFDropped, trace.KindDFCreate) > 0, bytes, copies, objects)
-	need(trace.KindDFDropped, count(trace.KindDFStored) > 0 && x.done, bytes, copies, objects)
-	need(trace.KindDFDestroy, count(trace.KindDFCreate) > 0 && x.done, dfs)
+	need(trace.KindDFDropped, count(trace.KindDFStored) > 0 && done, bytes, copies, objects)
+	need(trace.KindDFDestroy, count(trace.KindDFCreate) > 0 && done, dfs)
 	need(trace.KindReadyQueue, false, readyQueue)
-	if x.nodes > 1 {
+	if len(m.Nodes) > 1 {
 		need(trace.KindSendQueue, false, sendQueue)
 		sent, received := count(trace.KindDFSent) > 0, count(trace.KindDFReceived) > 0
 		need(trace.KindDFSent, received, inFlight, bytesInFlight)
@@ -63,15 +52,15 @@ func (x *recorded) missing(found func(k trace.Kind, list []quantity)) {
 }
 
 // unknown tells which quantities the page cannot show. Samples that did not come yet are unknown, too.
-func (x *recorded) unknown() (out [quantities]bool) {
-	x.missing(func(_ trace.Kind, list []quantity) {
+func unknown(m *model.Model, counts *[trace.FirstUserKind]uint64) (out [quantities]bool) {
+	missing(m, counts, func(_ trace.Kind, list []quantity) {
 		for _, q := range list {
 			out[q] = true
 		}
 	})
-	out[readyQueue] = x.counts[trace.KindReadyQueue] == 0
-	out[sendQueue] = x.counts[trace.KindSendQueue] == 0
-	out[inner] = x.counts[trace.KindRelations] == 0
+	out[readyQueue] = counts[trace.KindReadyQueue] == 0
+	out[sendQueue] = counts[trace.KindSendQueue] == 0
+	out[inner] = counts[trace.KindRelations] == 0
 	out[outer] = out[inner]
 	return out
 }
@@ -79,7 +68,7 @@ func (x *recorded) unknown() (out [quantities]bool) {
 // findMissing notes which series cannot be computed.
 func (c *computation) findMissing() {
 	c.res.Missing = []Missing{}
-	recordedIn(c.m).missing(func(k trace.Kind, list []quantity) {
+	missing(c.m, &c.m.Count, func(k trace.Kind, list []quantity) {
 		var names []string
 		for _, q := range list {
 			if p := propertyOf(q); p.report != "" && c.asked(p.report) {

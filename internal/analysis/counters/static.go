@@ -82,7 +82,7 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Propertie
 	s := &Properties{of: source{m: m, links: newLinkTable(), flights: true}}
 	s.history = newHistory(m, s.of.links)
 	x := s.history
-	x.stored, x.moment, x.unknown = s.stored, s.values, recordedIn(m).unknown()
+	x.stored, x.moment, x.unknown = s.stored, s.values, unknown(m, &m.Count)
 	for cf := 1; cf < len(m.Created) && !x.weighted; cf++ {
 		x.weighted = m.Weight(model.CF(cf)) != 1
 	}

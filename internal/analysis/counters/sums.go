@@ -212,9 +212,7 @@ func (s *Sums) Ask(m *model.Model, f func(Set)) {
 	defer s.mu.Unlock()
 	r := newHistory(m, s.links)
 	r.wall = max(m.End, s.last) - m.Start
-	known := recordedIn(m)
-	known.counts = &s.counts
-	r.unknown = known.unknown()
+	r.unknown = unknown(m, &s.counts)
 	if s.counts[trace.KindCFStolen] > 0 { // nobody knows whether they were ready
 		r.unknown[ready], r.unknown[waiting] = true, true
 	}
