@@ -11,8 +11,9 @@ import (
 	"github.com/whyslow/whyslow/internal/files"
 )
 
-// manifest lists the files that a step read when it ran last. Each start of a program reads one of hundreds of
-// files, so it is no JSON: its file has Cwd, the number of files, and four fields for each, all ended by a 0.
+// manifest lists the files that a step read when it ran last. Each start of a program reads one that lists
+// hundreds, so it is no JSON: its file has Cwd, the number of files, and four fields for each, each ended by
+// a 0.
 type manifest struct {
 	Cwd     string // relative names of files are relative to it
 	Sources []source
@@ -33,10 +34,11 @@ func (m *manifest) result(s Step) string {
 func loadManifest(path string) *manifest {
 	text, err := os.ReadFile(path)
 	fields := strings.Split(string(text), "\x00")
-	if err != nil || len(fields)%4 != 3 || fields[len(fields)-1] != "" || fields[1] != strconv.Itoa(len(fields)/4) {
+	n := len(fields) / 4
+	if err != nil || len(fields) != 4*n+3 || fields[4*n+2] != "" || fields[1] != strconv.Itoa(n) {
 		return nil
 	}
-	m := &manifest{fields[0], make([]source, len(fields)/4)}
+	m := &manifest{fields[0], make([]source, n)}
 	for i := range m.Sources {
 		f := fields[2+4*i:]
 		size, err := strconv.ParseInt(f[1], 10, 64)

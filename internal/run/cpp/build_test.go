@@ -154,8 +154,9 @@ func TestStaticLibrary(t *testing.T) {
 func TestChangedWhileCompiled(t *testing.T) {
 	dir := write(t, map[string]string{"a.cpp": small, "once": ""})
 	cxx := filepath.Join(t.TempDir(), "cxx")
-	if err := os.WriteFile(cxx, []byte("#!/bin/sh\nif rm "+filepath.Join(dir, "once")+" 2>/dev/null; then echo // >> "+
-		filepath.Join(dir, "a.cpp")+"; fi\nexec g++ \"$@\"\n"), 0o755); err != nil {
+	script := fmt.Sprintf("#!/bin/sh\nif rm %[1]s/once 2>/dev/null; then echo // >> %[1]s/a.cpp; fi\n"+
+		"exec g++ \"$@\"\n", dir)
+	if err := os.WriteFile(cxx, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	spec := Spec{Prog: program("one i"), Dir: dir, CXX: cxx, CacheDir: t.TempDir()}
