@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -30,7 +31,10 @@ type graph struct {
 	pushed []bool   // by input: its value was sent to the CF without being asked for
 	steals int64
 	maker  []uint32 // by CF: 1 + the execution that created it
-	places places
+
+	madeIn  []uint32 // by value: 1 + the execution that made it
+	started []uint32 // executions in the order of their recorded starts
+	places  places
 }
 
 // newGraph finds what the run of a model had to do.
@@ -49,11 +53,9 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		return nil, err
 	}
 	g.values()
-	number := make([]uint32, m.Executions())
 	g.inAt = append(g.inAt, 0)
-	for x, e := range order {
+	for _, e := range order {
 		cf := m.ExecCF[e]
-		number[e] = uint32(x)
 		_, node := m.WorkerOf(int(e))
 		node = max(node, 0)
 		own := busy[e] - m.ExecStart[e]
@@ -73,6 +75,13 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 	g.outputs()
 	g.children()
 	g.places = newPlaces(g)
+	g.started = make([]uint32, len(order))
+	for x := range g.started {
+		g.started[x] = uint32(x)
+	}
+	slices.SortStableFunc(g.started, func(x, y uint32) int {
+		return cmp.Compare(m.ExecStart[order[x]], m.ExecStart[order[y]])
+	})
 	for _, move := range m.Moves {
 		if move.Stolen {
 			g.steals++
@@ -112,7 +121,8 @@ func (g *graph) isPush(df model.DF, _ model.CF, node int32) bool {
 // outputs gives each creation to the execution of its maker that was the last to start before it.
 func (g *graph) outputs() {
 	m := g.m
-	maker := make([]uint32, len(m.MadeTime)) // 1 + execution
+	g.madeIn = make([]uint32, len(m.MadeTime)+1)
+	maker := g.madeIn[1:]
 	for i, cf := range m.MadeBy {
 		first, end := g.first[cf], g.first[cf+1]
 		if cf == 0 || first == end {

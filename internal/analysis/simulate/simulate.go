@@ -139,15 +139,31 @@ func (s *Simulator) doubts(r *run) []words.Text {
 	return list
 }
 
-// least gives the bound of Result.LeastNS for a machine.
-func (s *Simulator) least(ctx context.Context, m Machine) (int64, error) {
-	free := Machine{Nodes: 1, Workers: min(len(s.g.cf), 1<<15), Speed: m.Speed,
-		Costs: Costs{Samples: map[string]int{}}}
-	r, err := s.simulate(ctx, free, nil)
-	if err != nil {
-		return 0, err
+// chain is the longest chain of executions, in nanoseconds of user code: each needs its values, the CF that
+// created its own, and the execution of its own before it. They are taken in the order in which they started;
+// where clocks put one before what it needs, that link of the chain does not count, and the bound is lower.
+func (g *graph) chain(factor []float64) (longest int64) {
+	ended := make([]int64, len(g.cf))
+	for _, x := range g.started {
+		cf := g.cf[x]
+		from := int64(0)
+		if x > g.first[cf] {
+			from = ended[x-1]
+		} else if g.maker[cf] != 0 {
+			from = ended[g.maker[cf]-1]
+		}
+		for _, v := range g.in[g.inAt[x]:g.inAt[x+1]] {
+			if by := g.madeIn[v]; by != 0 {
+				from = max(from, ended[by-1])
+			}
+		}
+		if g.atomic(cf) {
+			from += int64(float64(g.own[x]) * factor[g.m.CodeOf(model.CF(cf))])
+		}
+		ended[x] = from
+		longest = max(longest, from)
 	}
-	return max(r.res.WallNS, r.res.UsefulNS/int64(m.Nodes*m.Workers)), nil
+	return longest
 }
 
 // Codes are the names of the program's atomic code fragments that ran, in order.
