@@ -3378,12 +3378,15 @@ static void wsi_process_init(void) {
     wsi_register_exit();
 }
 
-/* wsi_size parses "64k", "1m" or a number of bytes. It returns -1 for anything else. */
+/* wsi_size parses "64k", "64Ki", "1m", "1Mi" or a number of bytes. It returns -1 for anything else. */
 static long long wsi_size(const char *text) {
     char *end;
     long long v = strtoll(text, &end, 10);
-    if (*end == 'k' || *end == 'K') v *= 1024, end++;
-    else if (*end == 'm' || *end == 'M') v *= 1024 * 1024, end++;
+    int k = *end == 'k' || *end == 'K', m = *end == 'm' || *end == 'M';
+    if (k || m) {
+        v *= k ? 1024 : 1024 * 1024;
+        end += end[1] == 'i' ? 2 : 1;
+    }
     return end == text || *end || v < 0 ? -1 : v;
 }
 

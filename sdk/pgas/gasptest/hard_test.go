@@ -280,8 +280,8 @@ func TestSettings(t *testing.T) {
 		res.ok(t, 0, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; "+
 			"nothing is recorded\n")
 	}
-	for _, env := range []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=64m", "WHYSLOW_FLUSH=0",
-		"WHYSLOW_CLOCK=tsc"} {
+	for _, env := range []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=64m", "WHYSLOW_BUFFER=64Mi",
+		"WHYSLOW_BUFFER=1Ki", "WHYSLOW_FLUSH=0", "WHYSLOW_CLOCK=tsc"} {
 		res := run(t, compile(t, "hard", "plain"), []string{env}, "threads")
 		res.ok(t, 0, "")
 		if n, _ := counts(t, open(t, res.trace), 0); n[trace.KindEntered] != 59051 {
