@@ -298,7 +298,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 
 // wanted says what is to be computed.
 func (o *reportOptions) wanted(m *model.Model, line *console.Progress) report.Wanted {
-	want := report.Wanted{Rule: o.slouRule(), Windows: o.windows,
+	want := report.Wanted{Rule: o.slouRule(), By: o.by, Windows: o.windows,
 		WindowNS: o.window.Nanoseconds(), All: o.all,
 		Progress: func(what string) { line.Set("analysing %d events: %s", m.Events, what) }}
 	want.Splits = slices.Clone(o.splits)

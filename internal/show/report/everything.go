@@ -39,6 +39,7 @@ type Everything struct {
 	model    *model.Model
 	apart    bool   // its nodes are of several processes or hosts
 	language string // of Advice and Warnings
+	by       string // the split that the user asked for
 }
 
 // Names of the analyses, as in Failure.Analysis.
@@ -84,6 +85,7 @@ type Kind struct {
 type Wanted struct {
 	Rule     slou.Rule
 	Splits   []string // as slou.Options.Splits
+	By       string   // the one of Splits that the user asked for; "": none
 	Windows  int      // how many windows the run is cut into; 0 and no WindowNS: up to 120
 	WindowNS int64    // or how long each is
 	All      bool     // as lifecycle.Options.All
@@ -191,8 +193,8 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if g == nil || g.Size() == 1 {
 		g = procs.Alone() // its exchanges may be at once
 	}
-	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m)},
-		ctx: ctx}
+	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m),
+		by: want.By}, ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want
 	c.all(g)

@@ -20,10 +20,11 @@ func (a *Everything) Warnings() []string {
 	if a.SLOU == nil {
 		return nil
 	}
-	return warnings(a.SLOU, words.LangOf(a.language))
+	return warnings(a.SLOU, words.LangOf(a.language), a.by)
 }
 
-func warnings(res *slou.Result, lang words.Lang) (out []string) {
+// warnings are those about a result, of whose splits the user asked for by.
+func warnings(res *slou.Result, lang words.Lang, by string) (out []string) {
 	warn := func(english, russian string, args ...any) {
 		out = append(out, words.Say(english, russian, args...).In(lang))
 	}
@@ -96,7 +97,7 @@ func warnings(res *slou.Result, lang words.Lang) (out []string) {
 			words.Number{N: int64(res.Unfinished), What: words.CFs})
 	}
 	for _, s := range res.Splits {
-		if index, ok := strings.CutPrefix(s.By, "index:"); ok && !slices.ContainsFunc(s.Groups,
+		if index, ok := strings.CutPrefix(s.By, "index:"); ok && s.By == by && !slices.ContainsFunc(s.Groups,
 			func(g slou.Group) bool { return !g.Rest }) {
 			warn("No CF that ran has an index %s in its label (the first is 0), so the split is empty.",
 				"Индекса %s нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.", index)
