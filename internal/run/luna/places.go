@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -89,32 +90,51 @@ func (st *Stmt) SubOf() *Sub {
 // warnMisplaced warns about references that look for DFs on another node than where every statement that
 // makes them stores them. It is silent where a rule needs more than indices and constants.
 func (c *checker) warnMisplaced() {
+	type use struct {
+		at    int // order
+		makes bool
+		placing
+	}
+	uses, n := map[origin][]use{}, 0
+	for _, st := range c.prog.Stmts {
+		add := func(makes bool, b *Block, r *DFRef) {
+			if o, ok := originFrom(b, r.Name); ok {
+				uses[o] = append(uses[o], use{n, makes, placing{st: st, ref: r}})
+				n++
+			}
+		}
+		for i := range st.Effects {
+			if st.Effects[i].Kind == Post {
+				add(true, st.frame(), st.Effects[i].Ref)
+			}
+		}
+		start := slices.Concat(st.StartWaves...)
+		for k, in := range st.Inputs {
+			switch {
+			case in.Push:
+			case slices.Contains(start, k):
+				add(false, st.Block, in.Ref)
+			default:
+				add(false, st.frame(), in.Ref)
+			}
+		}
+	}
 	warned := map[*DFRef]bool{}
 	for decl := range c.prog.Decls {
+		var all []use
+		for o, fixed := range c.prog.slices(DeclID(decl)) {
+			for _, u := range uses[o] {
+				u.fixed = fixed
+				all = append(all, u)
+			}
+		}
+		slices.SortFunc(all, func(a, b use) int { return cmp.Compare(a.at, b.at) })
 		var makers, readers []placing
-		known := c.prog.slices(DeclID(decl))
-		for _, st := range c.prog.Stmts {
-			add := func(list *[]placing, b *Block, r *DFRef) {
-				if o, ok := originFrom(b, r.Name); ok {
-					if n, found := known[o]; found {
-						*list = append(*list, placing{st, r, n})
-					}
-				}
-			}
-			for i := range st.Effects {
-				if st.Effects[i].Kind == Post {
-					add(&makers, st.frame(), st.Effects[i].Ref)
-				}
-			}
-			start := slices.Concat(st.StartWaves...)
-			for k, in := range st.Inputs {
-				switch {
-				case in.Push:
-				case slices.Contains(start, k):
-					add(&readers, st.Block, in.Ref)
-				default:
-					add(&readers, st.frame(), in.Ref)
-				}
+		for _, u := range all {
+			if u.makes {
+				makers = append(makers, u.placing)
+			} else {
+				readers = append(readers, u.placing)
 			}
 		}
 		for _, r := range readers {
