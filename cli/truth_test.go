@@ -60,7 +60,7 @@ var truths = []knownCause{
 		mended: "-n 2 -w 1 --link-bandwidth=20M thin_link.fa 0", first: []string{"far-data", "too-large"},
 		says: []string{"for `d` from `make`", "link 0->1"}, never: []string{"CFs are too small"}},
 	{name: "memory", fault: "-w 1 memory.fa", mended: "-w 1 memory_mended.fa", first: []string{"never-freed"},
-		says: []string{"21 DFs of `b`", "req_count b"}, never: []string{"CFs are too small"}},
+		says: []string{"21 DFs of `b` (4.2 MB", "; 4.2 MB still held at the end", "req_count b"}, never: []string{"CFs are too small"}},
 	{name: "imbalance", fault: "-n 2 -w 1 imbalance.fa 10", mended: "-n 2 -w 1 imbalance.fa 6",
 		first: []string{"distribution"}, says: []string{"node 0 ran 10 of 12 CFs"},
 		never: []string{"CFs are too small", "Fewer nodes", "Fewer workers"}},

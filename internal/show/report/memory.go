@@ -224,13 +224,16 @@ func (a *author) matrix() {
 func mean(sum, n int64) int64 { return sum / max(n, 1) }
 
 // inMemory sums up the memory.
-func (s speaker) inMemory(m *counters.Memory) string {
-	p := &m.Total
+func (a *author) inMemory(m *counters.Memory) string {
+	s, p, left := a.speaker, &m.Total, m.Total.EndBytes
+	if l := a.Lifecycle; l != nil && l.HeldToEnd != nil {
+		left = max(left, l.HeldToEnd.Bytes) // the end of the run destroys what the program did not
+	}
 	out := s.say("at most %s in %d copies at %s", words.Size(p.Bytes), p.Copies, words.Time(p.NS))
 	if len(p.Holders) > 0 {
 		out += s.say(", %s of it `%s`", shareOf(p.Holders[0].Bytes, p.Bytes), p.Holders[0].DF)
 	}
-	out += s.say("; %s still held at the end", words.Size(p.EndBytes))
+	out += s.say("; %s still held at the end", words.Size(left))
 	if m.Unsized > 0 {
 		out += s.say(" (the size of %s is unknown)", counted(m.Unsized, "copy"))
 	}
