@@ -283,7 +283,7 @@ func TestLong(t *testing.T) {
 	if err := trace.WriteRunInfo(dir, info(trace.EndedDone)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := live.Open(dir, live.Options{Memory: 3_000_000}) // some 16 000 events a part, a third of the run
+	r, err := live.Open(dir, live.Options{Memory: 4_000_000}) // some 16 000 events a part, a third of the run
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestLongLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	alive := func() (bool, bool) { return true, true }
-	r, err := live.Open(dir, live.Options{Memory: 3_000_000, Alive: alive})
+	r, err := live.Open(dir, live.Options{Memory: 4_000_000, Alive: alive})
 	if err != nil {
 		t.Fatal(err)
 	}
