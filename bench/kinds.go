@@ -250,6 +250,16 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 			e.Acquired.Emit(s, 7)
 		}
 	})
+	fixed("SyncEvents.onBlocked", func(n int) {
+		for i := range n {
+			e.Blocked.Emit(s, trace.CF(i), 5, 1, 2, 3, 0)
+		}
+	})
+	fixed("GlobalEvents.onThreadTime", func(n int) {
+		for range n {
+			e.ThreadTime.Emit(s, 0, 5, 4, 1, 0)
+		}
+	})
 	fixed("SyncEvents.onReleased", func(n int) {
 		for range n {
 			e.Released.Emit(s, 7)

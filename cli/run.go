@@ -59,6 +59,7 @@ type sourceOptions struct {
 	cppDirs    []string
 	cppSources []string
 	optimize   string // 0 to 3
+	noWaits    bool
 	verbose    bool
 }
 
@@ -116,8 +117,10 @@ links are real.
 	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty")
 	f.BoolVar(&o.noTrace, "no-trace", false, "record nothing: no trace, no report")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
-	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (those"+
-		" over 50 µs), on or off")
+	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (for"+
+		" each CF over 50 µs, for shorter ones together), on (for each) or off")
+	f.BoolVar(&o.source.noWaits, "no-waits", false, "do not record where C++ code waits for locks, files and"+
+		" timers: link it without the functions that take note")
 	f.DurationVar(&o.linkLatency, "link-latency", 0, "time that a message takes, such as 50us")
 	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or"+
 		" 200M (default: unlimited)")

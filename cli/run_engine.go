@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/cpp"
@@ -60,6 +62,7 @@ func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *s
 	spec := cpp.Spec{
 		Prog: prog, Dir: filepath.Dir(
 			src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
+		NoWaits: src.noWaits,
 		Progress: func(done, total int, file string) {
 			line.Set("compiling C++: %s (%d of %d done)", file, done, total)
 		},
@@ -182,6 +185,9 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		outcome = runOutcome(io, runErr)
 	}
 	endErr := r.rec.End(runErr, outcome)
+	if folder := r.rec.Folder(); folder != "" && res != nil && len(res.Addresses) > 0 && c.Speaks() {
+		endErr = cmp.Or(endErr, console.FileError(symbols.Resolve(res.Addresses).Save(folder)))
+	}
 	if c.Many() {
 		endErr = r.part(ctx, after, std, endErr)
 	}
@@ -294,6 +300,12 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 	}
 	for code, d := range o.holds {
 		s["hold "+code] = d.String()
+	}
+	if o.source.noWaits {
+		s["waits"] = "off"
+	}
+	if !cpp.TellsQueued() {
+		s["core_waits"] = slou.UnknownCoreWaits
 	}
 	if !many {
 		return

@@ -163,6 +163,91 @@ func (e *Lost) connectAny(name string, priority int, f func(s *Stream, a *Any)) 
 	})
 }
 
+// ThreadTime is GlobalEvents.onThreadTime: How the worker's thread spent a span of time; the rest it was blocked. Spans do not overlap.
+//   - ago: how long ago the span ended; it lasted for `span`
+//   - span: length of the span
+//   - cpu: CPU time of the thread in it
+//   - queued: time in which the thread waited for a core, in nanoseconds; -1 if the kernel does not tell
+//   - faulted: time in which it waited for major page faults
+type ThreadTime struct {
+	Event[func(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64)]
+}
+
+// Emit records the event at the present time.
+func (e *ThreadTime) Emit(s *Stream, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, ago, span, cpu, queued, faulted)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *ThreadTime) EmitAt(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, ago, span, cpu, queued, faulted)
+	}
+}
+
+func (e *ThreadTime) emitNow(s *Stream, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, ago, span, cpu, queued, faulted)
+		return
+	}
+	rec := w.TryReserve(6)
+	if rec == nil {
+		e.emitSlow(s, ago, span, cpu, queued, faulted)
+		return
+	}
+	_ = rec[5]
+	rec[1] = uint64(ago)
+	rec[2] = uint64(span)
+	rec[3] = uint64(cpu)
+	rec[4] = uint64(queued)
+	rec[5] = uint64(faulted)
+	rec[0] = trace.Header(clock.Now(), trace.KindThreadTime)
+}
+
+func (e *ThreadTime) emitSlow(s *Stream, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+	e.emit(s, clock.Now(), ago, span, cpu, queued, faulted)
+}
+
+func (e *ThreadTime) emit(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(6)
+		if rec == nil {
+			rec = w.Reserve(6)
+		}
+		_ = rec[5]
+		rec[1] = uint64(ago)
+		rec[2] = uint64(span)
+		rec[3] = uint64(cpu)
+		rec[4] = uint64(queued)
+		rec[5] = uint64(faulted)
+		rec[0] = trace.Header(t, trace.KindThreadTime)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, ago, span, cpu, queued, faulted)
+	}
+}
+
+func (e *ThreadTime) handle(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64)) {
+		f(s, t, ago, span, cpu, queued, faulted)
+	})
+}
+func (e *ThreadTime) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindThreadTime.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(ago), uint64(span), uint64(cpu), uint64(queued), uint64(faulted))
+		f(s, a)
+	})
+}
+
 // WaitStarted is SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
 //   - name: name of the lock, resource or collective
 type WaitStarted struct {
@@ -391,75 +476,6 @@ func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(kind), uint64(sync), uint64(start), stride, size, uint64(root), uint64(sent), uint64(received))
-		f(s, a)
-	})
-}
-
-// Acquired is SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
-//   - lock: the lock, the same number on all nodes
-type Acquired struct {
-	Event[func(s *Stream, t int64, lock uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *Acquired) Emit(s *Stream, lock uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, lock)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Acquired) EmitAt(s *Stream, t int64, lock uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, lock)
-	}
-}
-
-func (e *Acquired) emitNow(s *Stream, lock uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, lock)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, lock)
-		return
-	}
-	_ = rec[1]
-	rec[1] = lock
-	rec[0] = trace.Header(clock.Now(), trace.KindAcquired)
-}
-
-func (e *Acquired) emitSlow(s *Stream, lock uint64) { e.emit(s, clock.Now(), lock) }
-
-func (e *Acquired) emit(s *Stream, t int64, lock uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = lock
-		rec[0] = trace.Header(t, trace.KindAcquired)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, lock)
-	}
-}
-
-func (e *Acquired) handle(s *Stream, t int64, lock uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
-}
-func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindAcquired.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, lock)
 		f(s, a)
 	})
 }

@@ -7,6 +7,75 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// Acquired is SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
+//   - lock: the lock, the same number on all nodes
+type Acquired struct {
+	Event[func(s *Stream, t int64, lock uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Acquired) Emit(s *Stream, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, lock)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Acquired) EmitAt(s *Stream, t int64, lock uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, lock)
+	}
+}
+
+func (e *Acquired) emitNow(s *Stream, lock uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, lock)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, lock)
+		return
+	}
+	_ = rec[1]
+	rec[1] = lock
+	rec[0] = trace.Header(clock.Now(), trace.KindAcquired)
+}
+
+func (e *Acquired) emitSlow(s *Stream, lock uint64) { e.emit(s, clock.Now(), lock) }
+
+func (e *Acquired) emit(s *Stream, t int64, lock uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = lock
+		rec[0] = trace.Header(t, trace.KindAcquired)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, lock)
+	}
+}
+
+func (e *Acquired) handle(s *Stream, t int64, lock uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
+}
+func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindAcquired.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, lock uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, lock)
+		f(s, a)
+	})
+}
+
 // Released is SyncEvents.onReleased: The worker releases the lock; recorded when it enters the region that does so.
 //   - lock: the lock, the same number on all nodes
 type Released struct {
@@ -72,6 +141,94 @@ func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *An
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, lock)
+		f(s, a)
+	})
+}
+
+// Blocked is SyncEvents.onBlocked: User code of the CF was blocked in a call up to this time.
+//   - cf: the CF
+//   - span: how long it was blocked
+//   - reason: `lock` (also condition variables, semaphores, threads), `io` or `sleep`
+//   - what: address of the lock, as `FILE+0xOFFSET`; name of the file; empty if unknown
+//   - site: address of the call, as `FILE+0xOFFSET`; empty if unknown
+//   - holder: the CF that held the lock, - if unknown
+type Blocked struct {
+	Event[func(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF)]
+}
+
+// Emit records the event at the present time.
+func (e *Blocked) Emit(s *Stream, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, cf, span, reason, what, site, holder)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Blocked) EmitAt(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, cf, span, reason, what, site, holder)
+	}
+}
+
+func (e *Blocked) emitNow(s *Stream, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, cf, span, reason, what, site, holder)
+		return
+	}
+	rec := w.TryReserve(7)
+	if rec == nil {
+		e.emitSlow(s, cf, span, reason, what, site, holder)
+		return
+	}
+	_ = rec[6]
+	rec[1] = uint64(cf)
+	rec[2] = uint64(span)
+	rec[3] = uint64(reason)
+	rec[4] = uint64(what)
+	rec[5] = uint64(site)
+	rec[6] = uint64(holder)
+	rec[0] = trace.Header(clock.Now(), trace.KindBlocked)
+}
+
+func (e *Blocked) emitSlow(s *Stream, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+	e.emit(s, clock.Now(), cf, span, reason, what, site, holder)
+}
+
+func (e *Blocked) emit(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(7)
+		if rec == nil {
+			rec = w.Reserve(7)
+		}
+		_ = rec[6]
+		rec[1] = uint64(cf)
+		rec[2] = uint64(span)
+		rec[3] = uint64(reason)
+		rec[4] = uint64(what)
+		rec[5] = uint64(site)
+		rec[6] = uint64(holder)
+		rec[0] = trace.Header(t, trace.KindBlocked)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, cf, span, reason, what, site, holder)
+	}
+}
+
+func (e *Blocked) handle(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF)) {
+		f(s, t, cf, span, reason, what, site, holder)
+	})
+}
+func (e *Blocked) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindBlocked.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(cf), uint64(span), uint64(reason), uint64(what), uint64(site), uint64(holder))
 		f(s, a)
 	})
 }
@@ -287,157 +444,6 @@ func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) e
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(to), uint64(bytes), transfer)
-		f(s, a)
-	})
-}
-
-// Get is MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
-//   - from: the node whose memory is read
-//   - bytes: bytes read
-//   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
-type Get struct {
-	Event[func(s *Stream, t int64, from int, bytes int64, transfer uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *Get) Emit(s *Stream, from int, bytes int64, transfer uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, from, bytes, transfer)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Get) EmitAt(s *Stream, t int64, from int, bytes int64, transfer uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, from, bytes, transfer)
-	}
-}
-
-func (e *Get) emitNow(s *Stream, from int, bytes int64, transfer uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, from, bytes, transfer)
-		return
-	}
-	rec := w.TryReserve(4)
-	if rec == nil {
-		e.emitSlow(s, from, bytes, transfer)
-		return
-	}
-	_ = rec[3]
-	rec[1] = uint64(from)
-	rec[2] = uint64(bytes)
-	rec[3] = transfer
-	rec[0] = trace.Header(clock.Now(), trace.KindGet)
-}
-
-func (e *Get) emitSlow(s *Stream, from int, bytes int64, transfer uint64) {
-	e.emit(s, clock.Now(), from, bytes, transfer)
-}
-
-func (e *Get) emit(s *Stream, t int64, from int, bytes int64, transfer uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(from)
-		rec[2] = uint64(bytes)
-		rec[3] = transfer
-		rec[0] = trace.Header(t, trace.KindGet)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, from, bytes, transfer)
-	}
-}
-
-func (e *Get) handle(s *Stream, t int64, from int, bytes int64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, from int, bytes int64, transfer uint64)) {
-		f(s, t, from, bytes, transfer)
-	})
-}
-func (e *Get) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindGet.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, from int, bytes int64, transfer uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(from), uint64(bytes), transfer)
-		f(s, a)
-	})
-}
-
-// RemoteAtomic is MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory, or its own.
-//   - on: the node whose memory is changed
-//   - bytes: size of the value
-type RemoteAtomic struct {
-	Event[func(s *Stream, t int64, on int, bytes int64)]
-}
-
-// Emit records the event at the present time.
-func (e *RemoteAtomic) Emit(s *Stream, on int, bytes int64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, on, bytes)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *RemoteAtomic) EmitAt(s *Stream, t int64, on int, bytes int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, on, bytes)
-	}
-}
-
-func (e *RemoteAtomic) emitNow(s *Stream, on int, bytes int64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, on, bytes)
-		return
-	}
-	rec := w.TryReserve(3)
-	if rec == nil {
-		e.emitSlow(s, on, bytes)
-		return
-	}
-	_ = rec[2]
-	rec[1] = uint64(on)
-	rec[2] = uint64(bytes)
-	rec[0] = trace.Header(clock.Now(), trace.KindRemoteAtomic)
-}
-
-func (e *RemoteAtomic) emitSlow(s *Stream, on int, bytes int64) { e.emit(s, clock.Now(), on, bytes) }
-
-func (e *RemoteAtomic) emit(s *Stream, t int64, on int, bytes int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(3)
-		if rec == nil {
-			rec = w.Reserve(3)
-		}
-		_ = rec[2]
-		rec[1] = uint64(on)
-		rec[2] = uint64(bytes)
-		rec[0] = trace.Header(t, trace.KindRemoteAtomic)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, on, bytes)
-	}
-}
-
-func (e *RemoteAtomic) handle(s *Stream, t int64, on int, bytes int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, on int, bytes int64)) { f(s, t, on, bytes) })
-}
-func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindRemoteAtomic.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, on int, bytes int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(on), uint64(bytes))
 		f(s, a)
 	})
 }

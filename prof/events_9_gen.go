@@ -7,6 +7,157 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// Get is MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
+//   - from: the node whose memory is read
+//   - bytes: bytes read
+//   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
+type Get struct {
+	Event[func(s *Stream, t int64, from int, bytes int64, transfer uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Get) Emit(s *Stream, from int, bytes int64, transfer uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, from, bytes, transfer)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Get) EmitAt(s *Stream, t int64, from int, bytes int64, transfer uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, from, bytes, transfer)
+	}
+}
+
+func (e *Get) emitNow(s *Stream, from int, bytes int64, transfer uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, from, bytes, transfer)
+		return
+	}
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, from, bytes, transfer)
+		return
+	}
+	_ = rec[3]
+	rec[1] = uint64(from)
+	rec[2] = uint64(bytes)
+	rec[3] = transfer
+	rec[0] = trace.Header(clock.Now(), trace.KindGet)
+}
+
+func (e *Get) emitSlow(s *Stream, from int, bytes int64, transfer uint64) {
+	e.emit(s, clock.Now(), from, bytes, transfer)
+}
+
+func (e *Get) emit(s *Stream, t int64, from int, bytes int64, transfer uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(from)
+		rec[2] = uint64(bytes)
+		rec[3] = transfer
+		rec[0] = trace.Header(t, trace.KindGet)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, from, bytes, transfer)
+	}
+}
+
+func (e *Get) handle(s *Stream, t int64, from int, bytes int64, transfer uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, from int, bytes int64, transfer uint64)) {
+		f(s, t, from, bytes, transfer)
+	})
+}
+func (e *Get) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindGet.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, from int, bytes int64, transfer uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(from), uint64(bytes), transfer)
+		f(s, a)
+	})
+}
+
+// RemoteAtomic is MessageEvents.onRemoteAtomic: The region just entered atomically changes a value in another node's memory, or its own.
+//   - on: the node whose memory is changed
+//   - bytes: size of the value
+type RemoteAtomic struct {
+	Event[func(s *Stream, t int64, on int, bytes int64)]
+}
+
+// Emit records the event at the present time.
+func (e *RemoteAtomic) Emit(s *Stream, on int, bytes int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, on, bytes)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *RemoteAtomic) EmitAt(s *Stream, t int64, on int, bytes int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, on, bytes)
+	}
+}
+
+func (e *RemoteAtomic) emitNow(s *Stream, on int, bytes int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, on, bytes)
+		return
+	}
+	rec := w.TryReserve(3)
+	if rec == nil {
+		e.emitSlow(s, on, bytes)
+		return
+	}
+	_ = rec[2]
+	rec[1] = uint64(on)
+	rec[2] = uint64(bytes)
+	rec[0] = trace.Header(clock.Now(), trace.KindRemoteAtomic)
+}
+
+func (e *RemoteAtomic) emitSlow(s *Stream, on int, bytes int64) { e.emit(s, clock.Now(), on, bytes) }
+
+func (e *RemoteAtomic) emit(s *Stream, t int64, on int, bytes int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(3)
+		if rec == nil {
+			rec = w.Reserve(3)
+		}
+		_ = rec[2]
+		rec[1] = uint64(on)
+		rec[2] = uint64(bytes)
+		rec[0] = trace.Header(t, trace.KindRemoteAtomic)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, on, bytes)
+	}
+}
+
+func (e *RemoteAtomic) handle(s *Stream, t int64, on int, bytes int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, on int, bytes int64)) { f(s, t, on, bytes) })
+}
+func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindRemoteAtomic.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, on int, bytes int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(on), uint64(bytes))
+		f(s, a)
+	})
+}
+
 // Completed is MessageEvents.onCompleted: The transfer has ended; recorded before the worker leaves the region that waited for it.
 //   - transfer: the transfer; 0: all that this worker has started
 type Completed struct {

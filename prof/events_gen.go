@@ -44,11 +44,13 @@ type Events struct {
 	Relations         Relations         // GlobalEvents.onRelations
 	ClockSync         ClockSync         // GlobalEvents.onClockSync
 	Lost              Lost              // GlobalEvents.onLost
+	ThreadTime        ThreadTime        // GlobalEvents.onThreadTime
 	WaitStarted       WaitStarted       // SyncEvents.onWaitStarted
 	WaitEnded         WaitEnded         // SyncEvents.onWaitEnded
 	Collective        Collective        // SyncEvents.onCollective
 	Acquired          Acquired          // SyncEvents.onAcquired
 	Released          Released          // SyncEvents.onReleased
+	Blocked           Blocked           // SyncEvents.onBlocked
 	Entered           Entered           // RegionEvents.onEntered
 	Exited            Exited            // RegionEvents.onExited
 	Put               Put               // MessageEvents.onPut
@@ -97,11 +99,13 @@ func (e *Events) all() []hub {
 		&e.Relations,
 		&e.ClockSync,
 		&e.Lost,
+		&e.ThreadTime,
 		&e.WaitStarted,
 		&e.WaitEnded,
 		&e.Collective,
 		&e.Acquired,
 		&e.Released,
+		&e.Blocked,
 		&e.Entered,
 		&e.Exited,
 		&e.Put,
@@ -150,11 +154,13 @@ func (e *Events) number() {
 	e.Relations.kind = trace.KindRelations
 	e.ClockSync.kind = trace.KindClockSync
 	e.Lost.kind = trace.KindLost
+	e.ThreadTime.kind = trace.KindThreadTime
 	e.WaitStarted.kind = trace.KindWaitStarted
 	e.WaitEnded.kind = trace.KindWaitEnded
 	e.Collective.kind = trace.KindCollective
 	e.Acquired.kind = trace.KindAcquired
 	e.Released.kind = trace.KindReleased
+	e.Blocked.kind = trace.KindBlocked
 	e.Entered.kind = trace.KindEntered
 	e.Exited.kind = trace.KindExited
 	e.Put.kind = trace.KindPut

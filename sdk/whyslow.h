@@ -353,11 +353,13 @@ enum {
     WS_RELATIONS = 77, /* GlobalEvents.onRelations */
     WS_CLOCK_SYNC = 78, /* GlobalEvents.onClockSync */
     WS_LOST = 79, /* GlobalEvents.onLost */
+    WS_THREAD_TIME = 80, /* GlobalEvents.onThreadTime */
     WS_WAIT_STARTED = 96, /* SyncEvents.onWaitStarted */
     WS_WAIT_ENDED = 97, /* SyncEvents.onWaitEnded */
     WS_COLLECTIVE = 98, /* SyncEvents.onCollective */
     WS_ACQUIRED = 99, /* SyncEvents.onAcquired */
     WS_RELEASED = 100, /* SyncEvents.onReleased */
+    WS_BLOCKED = 101, /* SyncEvents.onBlocked */
     WS_ENTERED = 112, /* RegionEvents.onEntered */
     WS_EXITED = 113, /* RegionEvents.onExited */
     WS_PUT = 120, /* MessageEvents.onPut */
@@ -953,6 +955,29 @@ static inline void ws_lost(ws_stream *s, uint64_t count, int64_t first, int64_t 
     if (s->cap) ws_lost_at(s, ws_now(), count, first, last, stream);
 }
 
+/* GlobalEvents.onThreadTime: How the worker's thread spent a span of time; the rest it was blocked. Spans do
+ * not overlap.
+ *   ago: how long ago the span ended; it lasted for "span"
+ *   span: length of the span
+ *   cpu: CPU time of the thread in it
+ *   queued: time in which the thread waited for a core, in nanoseconds; -1 if the kernel does not tell
+ *   faulted: time in which it waited for major page faults */
+static inline void ws_thread_time_at(ws_stream *s, int64_t t, int64_t ago, int64_t span, int64_t cpu,
+        int64_t queued, int64_t faulted) {
+    uint64_t *r = ws_reserve(s, 6, t);
+    if (!r) return;
+    r[1] = (uint64_t)ago;
+    r[2] = (uint64_t)span;
+    r[3] = (uint64_t)cpu;
+    r[4] = (uint64_t)queued;
+    r[5] = (uint64_t)faulted;
+    ws_commit(r, t, WS_THREAD_TIME);
+}
+static inline void ws_thread_time(ws_stream *s, int64_t ago, int64_t span, int64_t cpu, int64_t queued,
+        int64_t faulted) {
+    if (s->cap) ws_thread_time_at(s, ws_now(), ago, span, cpu, queued, faulted);
+}
+
 /* SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
  *   name: name of the lock, resource or collective */
 static inline void ws_wait_started_at(ws_stream *s, int64_t t, ws_name name) {
@@ -1033,6 +1058,30 @@ static inline void ws_released_at(ws_stream *s, int64_t t, uint64_t lock) {
 }
 static inline void ws_released(ws_stream *s, uint64_t lock) {
     if (s->cap) ws_released_at(s, ws_now(), lock);
+}
+
+/* SyncEvents.onBlocked: User code of the CF was blocked in a call up to this time.
+ *   cf: the CF
+ *   span: how long it was blocked
+ *   reason: "lock" (also condition variables, semaphores, threads), "io" or "sleep"
+ *   what: address of the lock, as "FILE+0xOFFSET"; name of the file; empty if unknown
+ *   site: address of the call, as "FILE+0xOFFSET"; empty if unknown
+ *   holder: the CF that held the lock, - if unknown */
+static inline void ws_blocked_at(ws_stream *s, int64_t t, ws_cf cf, int64_t span, ws_name reason,
+        ws_name what, ws_name site, ws_cf holder) {
+    uint64_t *r = ws_reserve(s, 7, t);
+    if (!r) return;
+    r[1] = cf;
+    r[2] = (uint64_t)span;
+    r[3] = reason;
+    r[4] = what;
+    r[5] = site;
+    r[6] = holder;
+    ws_commit(r, t, WS_BLOCKED);
+}
+static inline void ws_blocked(ws_stream *s, ws_cf cf, int64_t span, ws_name reason, ws_name what,
+        ws_name site, ws_cf holder) {
+    if (s->cap) ws_blocked_at(s, ws_now(), cf, span, reason, what, site, holder);
 }
 
 /* RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its
@@ -1492,12 +1541,14 @@ static const wsi_layout wsi_standard[] = {
     {77, 0, 2, 0, "GlobalEvents", "onRelations", 0, {WSI_INT, WSI_INT}},
     {78, 4, 2, 0, "GlobalEvents", "onClockSync", 0, {WSI_INT, WSI_NS}},
     {79, 0, 4, 0, "GlobalEvents", "onLost", 0, {WSI_UINT, WSI_NS, WSI_NS, WSI_UINT}},
+    {80, 0, 5, 0, "GlobalEvents", "onThreadTime", 0, {WSI_NS, WSI_NS, WSI_NS, WSI_INT, WSI_NS}},
     {96, 0, 1, 0, "SyncEvents", "onWaitStarted", 0, {WSI_NAME}},
     {97, 0, 1, 0, "SyncEvents", "onWaitEnded", 0, {WSI_NAME}},
     {98, 0, 8, 0, "SyncEvents", "onCollective", 0, {WSI_NAME, WSI_NAME, WSI_NODE, WSI_UINT, WSI_UINT,
         WSI_INT, WSI_BYTES, WSI_BYTES}},
     {99, 0, 1, 0, "SyncEvents", "onAcquired", 0, {WSI_UINT}},
     {100, 0, 1, 0, "SyncEvents", "onReleased", 0, {WSI_UINT}},
+    {101, 0, 6, 0, "SyncEvents", "onBlocked", 0, {WSI_CF, WSI_NS, WSI_NAME, WSI_NAME, WSI_NAME, WSI_CF}},
     {112, 0, 1, 0, "RegionEvents", "onEntered", 0, {WSI_SITE}},
     {113, 0, 1, 0, "RegionEvents", "onExited", 0, {WSI_SITE}},
     {120, 0, 3, 0, "MessageEvents", "onPut", 0, {WSI_NODE, WSI_BYTES, WSI_UINT}},

@@ -144,6 +144,7 @@ const (
 	KindRelations
 	KindClockSync
 	KindLost
+	KindThreadTime
 )
 
 // Standard kinds of SyncEvents.
@@ -153,6 +154,7 @@ const (
 	KindCollective
 	KindAcquired
 	KindReleased
+	KindBlocked
 )
 
 // Standard kinds of RegionEvents.
@@ -301,6 +303,14 @@ var kinds = []KindSpec{
 		{Name: "last", Type: FieldNS, Doc: "time of the last"},
 		{Name: "stream", Type: FieldUint, Doc: "stream they belonged to"}},
 		"Events were dropped because the writer could not keep up."},
+	{KindThreadTime, "GlobalEvents", "onThreadTime", nil, []Field{
+		{Name: "ago", Type: FieldNS, Doc: "how long ago the span ended; it lasted for `span`"},
+		{Name: "span", Type: FieldNS, Doc: "length of the span"},
+		{Name: "cpu", Type: FieldNS, Doc: "CPU time of the thread in it"},
+		{Name: "queued", Type: FieldInt, Default: minusOne,
+			Doc: "time in which the thread waited for a core, in nanoseconds; -1 if the kernel does not tell"},
+		{Name: "faulted", Type: FieldNS, Doc: "time in which it waited for major page faults"}},
+		"How the worker's thread spent a span of time; the rest it was blocked. Spans do not overlap."},
 
 	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName},
 		"The worker waits for a lock, " +
@@ -331,6 +341,15 @@ var kinds = []KindSpec{
 	{KindReleased, "SyncEvents", "onReleased", nil, []Field{fLock},
 		"The worker releases the lock; recorded " +
 			"when it enters the region that does so."},
+	{KindBlocked, "SyncEvents", "onBlocked", nil, []Field{fCF,
+		{Name: "span", Type: FieldNS, Doc: "how long it was blocked"},
+		{Name: "reason", Type: FieldName, Doc: "`lock` (also condition variables, semaphores, threads), `io` or" +
+			" `sleep`"},
+		{Name: "what", Type: FieldName, Doc: "address of the lock, as `FILE+0xOFFSET`; name of the file; empty if" +
+			" unknown"},
+		{Name: "site", Type: FieldName, Doc: "address of the call, as `FILE+0xOFFSET`; empty if unknown"},
+		field(fCF, "holder", "the CF that held the lock, - if unknown")},
+		"User code of the CF was blocked in a call up to this time."},
 
 	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a" +
 		" function " +

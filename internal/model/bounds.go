@@ -182,6 +182,8 @@ func (w *Worker) times(s *stream, m *Model) {
 			w.Waits[i].To = m.End
 		}
 	}
+	slices.SortStableFunc(w.Waits, func(x, y Wait) int { return cmp.Compare(x.From, y.From) })
+	w.Off, w.Measured, w.CPU = s.off, s.spent, s.ran
 }
 
 // findProcesses works out the CPU time of each process: from the first reading to the last on any of its

@@ -142,6 +142,7 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 	if err := b.readStreams(ctx, r, parallel, perNode, part, &skip, progress); err != nil {
 		return err
 	}
+	b.nameWaits(r.Path())
 	if b.m.share == nil { // else one process does it for all
 		b.m.NoPlaces = b.resolve(r.Path())
 	}
@@ -181,6 +182,7 @@ func (b *builder) readStreams(ctx context.Context, r *trace.Reader, parallel int
 			}
 			progress()
 		}
+		s.divideSpans()
 		mu.Lock()
 		b.streams = append(b.streams, s)
 		mu.Unlock()

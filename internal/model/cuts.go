@@ -11,6 +11,10 @@ type Cut struct {
 	Lost bool   // nothing is known of this time; otherwise the worker waited
 	Name string // what the worker waited for
 	CF   CF     // the atomic CF that ran, or that ran next; 0 if none did, or if the time was lost
+	// As in Wait; What is its text.
+	Blocked bool
+	What    string
+	Holder  CF
 }
 
 // HeldName is the Name of cuts in which a debugger held the CF.
@@ -43,7 +47,8 @@ func (m *Model) flatWaits(w *Worker, waits []Wait) (out []Cut) {
 		for len(open) > 0 {
 			inner := open[len(open)-1]
 			if to := min(inner.To, limit); to > t {
-				c := Cut{Interval: Interval{t, to}, Name: inner.Name}
+				c := Cut{Interval: Interval{t, to}, Name: inner.Name, Blocked: inner.Blocked, What: inner.Text(),
+					Holder: inner.Holder}
 				for e < w.End && (!m.Atomic(m.ExecCF[e]) || m.ExecEnd[e] != None && m.ExecEnd[e] <= t) {
 					e++
 				}

@@ -159,6 +159,9 @@ func (b *builder) joinExecutions() {
 		if s.ID < len(m.Nodes[s.Node].Workers) {
 			w := &m.Nodes[s.Node].Workers[s.ID]
 			w.First, w.End = first, len(m.ExecCF)
+			for i := range w.Off {
+				w.Off[i].Execution += first
+			}
 			if w.End > w.First {
 				m.byEnd = append(m.byEnd, workerRef{w, int32(s.Node), int32(s.ID)})
 			}
@@ -204,9 +207,11 @@ func (s *stream) joinRuns(m *Model) {
 		})
 		return
 	}
-	for _, i := range ordered(s.Runs.len(), func(x, y int) int {
+	order := ordered(s.Runs.len(), func(x, y int) int {
 		return cmp.Compare(s.Runs.at(x).Start, s.Runs.at(y).Start)
-	}) {
+	})
+	s.reorderOff(order)
+	for _, i := range order {
 		e := *s.Runs.at(i)
 		e.Inputs = uint32(len(m.inputs))
 		m.inputs = append(m.inputs, s.inputsOf(i)...)

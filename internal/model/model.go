@@ -37,6 +37,22 @@ type Interval struct{ From, To int64 }
 type Wait struct {
 	Interval
 	Name string // of what it waited for
+	// Blocked: a call of user code was blocked. Then Name is the reason. What it waited for and the place of
+	// the call, as "step.cpp:12", are empty where they are not known, and the CF that held the lock is 0.
+	Blocked    bool
+	What, Site string
+	Holder     CF
+}
+
+// Text says what a call waited for and where it is: "counter_mutex (step.cpp:12)", "pipe", "step.cpp:12".
+func (w *Wait) Text() string {
+	switch {
+	case w.What == "":
+		return w.Site
+	case w.Site == "":
+		return w.What
+	}
+	return w.What + " (" + w.Site + ")"
 }
 
 // Code is a code fragment.
@@ -66,10 +82,13 @@ type Worker struct {
 	First, End int
 	// Started and Finished are the times of onProgramStarted and onProgramFinished; None where missing.
 	Started, Finished int64
-	Last              int64      // time of the last event, None if there is none
-	Lost              []Interval // of what was not recorded; ordered, disjoint, within the run
-	Waits             []Wait     // ordered by start; may be nested
-	Idle              []Interval // parked
+	Last              int64          // time of the last event, None if there is none
+	Lost              []Interval     // of what was not recorded; ordered, disjoint, within the run
+	Waits             []Wait         // ordered by start; may be nested
+	Idle              []Interval     // parked
+	Off               []OffProcessor // by execution: where much is known
+	// Measured is how much of its time, not parked, its threads' clocks were read for, CPU what they said.
+	Measured, CPU int64
 }
 
 // Node is one run-time system.

@@ -145,7 +145,7 @@ func TestStory(t *testing.T) {
 	check("copies", m.Copies, []Copy{{12, in[0], 0, CopyExpired}, {17, in[0], 1, CopyStored}})
 	check("duplicate", m.Duplicates, []Duplicate{{21, in[0], again, step}})
 	check("held", m.Held[step], []Interval{{25, 26}})
-	check("waits", m.Nodes[1].Workers[0].Waits, []Wait{{Interval{22, 24}, "lock"}})
+	check("waits", m.Nodes[1].Workers[0].Waits, []Wait{{Interval: Interval{22, 24}, Name: "lock"}})
 	check("idle", m.Nodes[0].Workers[0].Idle, []Interval{{30, 35}})
 	check("process", m.Processes, []Process{{Host: "alpha", Cores: 4, CPU: 90}})
 	check("run", []int64{m.Start, m.End, m.Wall()}, []int64{0, 40, 40})

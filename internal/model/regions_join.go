@@ -332,4 +332,6 @@ func (r *Regions) pairLocks() {
 func (r *Regions) LockEvent(ref LockRef) *LockEvent { return &r.Threads[ref.Thread].Locks[ref.Event] }
 
 // isRegionKind tells the kinds that Regions are made of.
-func isRegionKind(k trace.Kind) bool { return k >= trace.KindCollective && k <= trace.KindCompleted }
+func isRegionKind(k trace.Kind) bool {
+	return k >= trace.KindCollective && k <= trace.KindCompleted && k != trace.KindBlocked
+}

@@ -25,6 +25,9 @@ type stream struct {
 	duplicates []Duplicate
 	waits      []Wait
 	openWaits  []int
+	spans      []threadSpan
+	off        []OffProcessor
+	ran, spent int64 // CPU time of the spans, and their length
 	idle       []Interval
 	idleSince  int64
 	log        *threadLog // nil: it entered no region
@@ -268,7 +271,7 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 		s.idleSince = None
 	case trace.KindWaitStarted:
 		s.openWaits = append(s.openWaits, len(s.waits))
-		s.waits = append(s.waits, Wait{Interval{t, None}, s.name(a[0])})
+		s.waits = append(s.waits, Wait{Interval: Interval{t, None}, Name: s.name(a[0])})
 	case trace.KindWaitEnded:
 		name := s.name(a[0])
 		for i := len(s.openWaits) - 1; i >= 0; i-- {
@@ -278,6 +281,10 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 				break
 			}
 		}
+	case trace.KindBlocked:
+		s.blocked(t, a)
+	case trace.KindThreadTime:
+		s.threadTime(t, a)
 	case trace.KindReadyQueue:
 		s.queues.add(Queue{t, length(a[0]), int32(s.Node), -1})
 	case trace.KindSendQueue:

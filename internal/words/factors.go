@@ -2,6 +2,7 @@ package words
 
 import (
 	"cmp"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -97,6 +98,8 @@ type Part struct {
 	Activity string
 	// Inside: it is time of CFs that had started, taken by other threads, and no work of the system.
 	Inside bool
+	// Rare: it is not listed where it is 0.
+	Rare bool
 	// Step names the step of communication efficiency that the part is, in English as in JSON, and Left says
 	// what that efficiency is. Other parts of a factor are one step together.
 	Step, Left Phrase
@@ -141,6 +144,12 @@ var AllParts = []Part{
 		Spent:  Phrase{"stealing CFs", "на перехват ФВ"},
 		Doing:  Phrase{"was ready and about to be stolen", "был готов и вот-вот будет перехвачен"}},
 	{Factor: "O", Name: "extra", Means: Phrase{"cores beyond the workers", "ядра сверх рабочих потоков"}},
+	{Factor: "W", Name: "lock", Means: Phrase{Russian: "блокировка"}, Rare: true},
+	{Factor: "W", Name: "io", Means: Phrase{"files and sockets", "файлы и сокеты"}, Rare: true},
+	{Factor: "W", Name: "sleep", Means: Phrase{"sleeping", "сон"}, Rare: true},
+	{Factor: "W", Name: "page-fault", Means: Phrase{"pages read from disk", "страницы, читаемые с диска"}, Rare: true},
+	{Factor: "W", Name: "blocked", Means: Phrase{"blocked, reason unknown", "ожидание по неизвестной причине"},
+		Rare: true},
 	// In a run of regions.
 	{Factor: "O", Name: "runtime", Means: Phrase{"the run-time system", "исполнительная система"}},
 	{Factor: "S", Name: "start", Means: Phrase{"before the thread began", "до начала потока"}},
@@ -176,8 +185,18 @@ func Meaning(factor, part string) Phrase {
 	return Phrase{Russian: Lowered(Metrics[part].Name[Russian])}
 }
 
-// Waited names what was waited for: a pattern of waiting has a Russian name, everything else its own name.
+// Waited names what was waited for: parts of W and patterns of waiting have Russian names, everything else its
+// own. A part may be followed by what it was, as in "lock: counter_mutex (step.cpp:12)".
 func Waited(name string) Phrase {
+	part, what, more := strings.Cut(name, ": ")
+	for _, p := range AllParts {
+		if p.Factor == "W" && p.Name == part && p.Rare {
+			if more {
+				what = ": " + what
+			}
+			return Phrase{part + what, p.Means[Russian] + what}
+		}
+	}
 	return Phrase{name, cmp.Or(Lowered(Metrics[name].Name[Russian]), name)}
 }
 

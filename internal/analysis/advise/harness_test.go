@@ -71,7 +71,8 @@ func compile(t testing.TB, file string) *luna.Program {
 func open(t testing.TB, p *luna.Program) *cpp.Library {
 	t.Helper()
 	libraryOnce.Do(func() {
-		b, err := cpp.Build(context.Background(), cpp.Spec{Prog: p, Dir: "testdata/codes", Optimize: "-O0"})
+		b, err := cpp.Build(context.Background(), cpp.Spec{Prog: p, Dir: "testdata/codes", Optimize: "-O0",
+			NoWaits: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -190,8 +190,8 @@ func printable(s string) string {
 // tens of microseconds.
 const longStart = 100_000 // ns
 
-// lateStarts is the part of O.dispatch in which workers had no core, in all and by code fragment; 0 without a
-// model.
+// lateStarts is the part of O.dispatch in which workers probably had no core, in all and by code fragment; 0
+// without a model.
 func (a *advisor) lateStarts() (total int64, of map[string]int64) {
 	of = map[string]int64{}
 	if a.replay == nil {
@@ -234,8 +234,8 @@ func (a *advisor) offProcessor() {
 		if ns > little {
 			workers = words.Say("%s, and workers", "%s, а рабочие потоки", text)
 		}
-		text = words.Say("%s with a ready CF had no processor for %s (%s)",
-			"%s, которым было что исполнять, оставались без процессора %s (%s)", workers, words.Time(late),
+		text = words.Say("%s with a ready CF probably had no processor for %s (%s)",
+			"%s, которым было что исполнять, оставались, вероятно, без процессора %s (%s)", workers, words.Time(late),
 			a.share(late))
 	}
 	ns += late
@@ -284,19 +284,80 @@ func (a *advisor) contention() {
 	}
 }
 
+// gaveUp says of parts of W that are no contention what CFs waited for, and what to do.
+var gaveUp = map[slou.Part]struct{ what, remedy words.Phrase }{
+	slou.PartIO: {words.Phrase{"for files and sockets", "файлы и сокеты"}, words.Phrase{
+		"Read and write more at a time, or start reading before the data is needed, in a CF of its own.",
+		"Читайте и пишите большими порциями или начинайте чтение заранее, в отдельном ФВ."}},
+	slou.PartSleep: {words.Phrase{"asleep", "во сне"}, words.Phrase{
+		"Do not sleep in a CF: pass the awaited value as a DF, and the CF starts when it is there.",
+		"Не усыпляйте ФВ: передайте ожидаемое значение как ФД, и ФВ начнётся, когда оно появится."}},
+	slou.PartFault: {words.Phrase{"for pages read from disk", "чтение страниц с диска"}, words.Phrase{
+		"Use less memory than the machine has, and read mapped files before they are needed.",
+		"Занимайте меньше памяти, чем есть на машине, и заранее читайте отображённые файлы."}},
+	slou.PartBlocked: {words.Phrase{"blocked for an unknown reason", "по неизвестной причине"}, words.Phrase{
+		"A library that it calls waits for a file, a lock or another thread.",
+		"Библиотека, которую он вызывает, ждёт файл, блокировку или другой поток."}},
+}
+
+// blocked: user code gave its core up, but not for other workers.
+func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
+	largest := slou.PartNone
+	for _, p := range f.Parts() {
+		if _, ok := gaveUp[p]; ok {
+			ns += w.Of(p)
+			if w.Of(p) > 0 && (largest == slou.PartNone || w.Of(p) > w.Of(largest)) {
+				largest = p
+			}
+		}
+	}
+	if largest == slou.PartNone {
+		return 0
+	}
+	c := a.top(lost(f.String(), largest.String()), func(c *slou.Cause) [4]string {
+		return [4]string{c.Consumer, c.What}
+	})
+	where := words.Text{}
+	if c.What != "" {
+		where = words.Say(", `%s`", ", `%s`", c.What)
+	}
+	say := gaveUp[largest]
+	a.addTime("blocked", ns, words.Say("Without such waits the workers would have that much more time.",
+		"Столько времени рабочих потоков освободилось бы без такого ожидания."),
+		map[string]any{"part": largest.String(), "blocked_ns": ns, "part_ns": w.Of(largest), "consumer": c.Consumer,
+			"what": c.What},
+		words.Say("CFs gave their cores up for %s (%s), mostly %s (%s), and mostly in %s%s. %s",
+			"ФВ отдавали процессор на %s (%s), больше всего — %s (%s), чаще всего в %s%s. %s",
+			words.Time(ns), a.share(ns), say.what, words.Time(w.Of(largest)), a.named(c.Consumer), where, say.remedy))
+	return ns
+}
+
 func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	parts := slou.Largest(w.Parts)
 	if len(parts) == 0 || parts[0].Name == model.HeldName {
 		return // held is a debugger's doing
 	}
+	ns := w.NS - a.blocked(f, w)
+	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool {
+		return slices.ContainsFunc(f.Parts(), func(x slou.Part) bool {
+			_, ok := gaveUp[x]
+			return ok && x.String() == p.Name
+		})
+	})
+	if ns == 0 || len(parts) == 0 {
+		return
+	}
 	name := parts[0].Name
-	c := a.top(lost(f.String(), name), func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
-	a.addTime("contention", w.NS, words.Say("Without any waiting the workers would have that much more time.",
+	c := a.top(lost(f.String(), name), func(c *slou.Cause) [4]string { return [4]string{c.Consumer, c.What} })
+	if c.What != "" {
+		name = c.What
+	}
+	a.addTime("contention", ns, words.Say("Without any waiting the workers would have that much more time.",
 		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
 		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, words.Say(
 			"Workers waited %s (%s) for each other, mostly at `%s` (%s) and mostly in %s. Hold it for less time, or "+
 				"give each worker its own.",
 			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Занимайте его на "+
 				"меньшее время или дайте каждому рабочему потоку свой.",
-			words.Time(w.NS), a.share(w.NS), name, words.Time(parts[0].NS), a.named(c.Consumer)))
+			words.Time(ns), a.share(ns), name, words.Time(parts[0].NS), a.named(c.Consumer)))
 }

@@ -14,6 +14,7 @@ var titles = map[string]words.Phrase{
 	"fewer-workers":    {"Fewer workers would be as fast", "Меньше рабочих потоков дали бы ту же скорость"},
 	"too-many-nodes":   {"Fewer nodes would be faster", "На меньшем числе узлов было бы быстрее"},
 	"too-many-workers": {"There are more workers than cores", "Рабочих потоков больше, чем ядер"},
+	"blocked":          {"CFs give their cores up and wait", "ФВ отдают процессор и ждут"},
 	"contention":       {"Workers wait for a lock or a resource", "Рабочие потоки ждут блокировку или внешнее"},
 	"far-data": {"Data is made far from where it is used",
 		"Данные создаются далеко от места использования"},

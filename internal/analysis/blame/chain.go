@@ -236,7 +236,7 @@ func (c *chaser) executed(id model.WorkerID, from int64) {
 	c.each(id, from, func(p *slou.Piece) (Activity, int64) {
 		switch {
 		case p.Factor.Info().CutOut:
-			return Waiting, c.tree.name(p.Name)
+			return Waiting, c.tree.name(p.Waiting())
 		case p.Part.Info().Inside:
 			return activityOf[p.Part], 0
 		}

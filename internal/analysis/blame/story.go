@@ -102,7 +102,7 @@ func (b *blamer) story(x *wait) openWait {
 				part = p.Part
 			}
 		case slou.FactorW:
-			w.For = p.Name
+			w.For = p.Waiting()
 		}
 	}
 	if longest != nil {

@@ -2,6 +2,7 @@ package critical
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -253,12 +254,19 @@ func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 		return
 	}
 	w.stretches = w.stretches[:0]
+	queued, faulted := int64(math.MaxInt64), int64(0)
+	if off, ok := w.worker.OffOf(int(w.next.Execution)); ok && cpu >= 0 {
+		queued, faulted = off.Queued, off.Faulted
+	}
 	eachStretch(w.m, w.present, w.next.CF, t, w.pos, func(c stretch) {
 		if had := c.to - c.from; cpu >= 0 && c.factor == slou.FactorU {
 			had = min(had, cpu)
 			cpu -= had
-			w.stretches = append(w.stretches, stretch{c.from, c.from + had, slou.FactorU, ""})
-			c.from, c.factor = c.from+had, slou.FactorO
+			w.stretches = append(w.stretches, stretch{c.from, c.from + had, slou.FactorU, 0, ""})
+			slou.Away(c.from+had, c.to, &queued, &faulted, func(from, to int64, f slou.Factor, p slou.Part) {
+				w.stretches = append(w.stretches, stretch{from, to, f, p, p.String()})
+			})
+			return
 		}
 		w.stretches = append(w.stretches, c)
 	})
@@ -267,7 +275,7 @@ func (w *walker) cutOut(t int64, rest Step, cpu int64) {
 		switch c.factor {
 		case slou.FactorU:
 		case slou.FactorO:
-			s = Step{Kind: KindOverhead, Factor: c.factor, Part: slou.OffProcessor}
+			s = Step{Kind: KindOverhead, Factor: c.factor, Part: c.part}
 		case slou.FactorLoss:
 			s = Step{Kind: KindLost, Factor: c.factor}
 		default:
@@ -402,6 +410,7 @@ func (f *facts) Came(cf model.CF, node int32, t int64) slou.Message {
 type stretch struct {
 	from, to int64
 	factor   slou.Factor // U, O (pre-empted) or what is cut out
+	part     slou.Part   // of O
 	name     string      // what the CF waited for
 }
 
@@ -426,12 +435,12 @@ func eachStretch(m *model.Model, cuts []model.Cut, cf model.CF, from, to int64, 
 			continue
 		}
 		if from < a {
-			visit(stretch{from, a, slou.FactorU, ""})
+			visit(stretch{from, a, slou.FactorU, 0, ""})
 		}
-		visit(stretch{a, b, slou.FactorOfCut(c), c.Name})
+		visit(stretch{a, b, slou.FactorOfCut(c), 0, c.Name})
 		from = b
 	}
 	if from < to {
-		visit(stretch{from, to, slou.FactorU, ""})
+		visit(stretch{from, to, slou.FactorU, 0, ""})
 	}
 }

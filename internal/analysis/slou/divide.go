@@ -2,6 +2,7 @@ package slou
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
@@ -27,8 +28,10 @@ type divider struct {
 	steps []Piece // of one gap
 	split []Piece
 
-	left, useful int64 // of the present execution
-	present      Piece // handed to visit
+	left, useful    int64 // of the present execution
+	queued, faulted int64 // likewise, of what is not useful
+	away            int   // the first of worker.Off of no earlier execution
+	present         Piece // handed to visit
 
 	structured func(cf model.CF, ns int64)
 	executed   func(cf model.CF, useful int64, measured bool)
@@ -107,12 +110,21 @@ func (d *divider) starve(p Piece) {
 	}
 }
 
-// execution divides the time of an atomic CF: useful as far as its thread had the processor, then pre-empted.
+// execution divides the time of an atomic CF: useful as far as its thread had the processor, then what it was
+// off the processor for.
 func (d *divider) execution(e int, v model.Interval) {
 	cf, cpu := d.m.ExecCF[e], d.m.ExecCPU[e]
 	d.left, d.useful = v.To-v.From, 0
 	if cpu >= 0 {
 		d.left = cpu
+	}
+	d.queued, d.faulted = math.MaxInt64, 0 // where the reasons are not known, others had the processor
+	off := d.worker.Off
+	for d.away < len(off) && off[d.away].Execution < e {
+		d.away++
+	}
+	if d.away < len(off) && off[d.away].Execution == e {
+		d.queued, d.faulted = off[d.away].Queued, off[d.away].Faulted
 	}
 	if v.From < v.To {
 		d.clip(Piece{From: v.From, To: v.To, Factor: FactorU, Consumer: cf})
@@ -122,34 +134,67 @@ func (d *divider) execution(e int, v model.Interval) {
 	}
 }
 
-// OffProcessor is the part of O that time of an execution is in which its thread had no processor.
-const OffProcessor = PartPreempt
-
 func (d *divider) emit(p Piece) {
 	d.cutsBefore(p.From)
-	if p.Factor == FactorU {
-		u := min(d.left, p.To-p.From)
-		d.left -= u
-		d.useful += u
-		rest := p
-		p.To = p.From + u
-		rest.From, rest.Factor, rest.Part = p.To, FactorO, OffProcessor
-		if rest.From < rest.To {
-			if u > 0 {
-				d.pass(p)
-			}
-			p = rest
+	if p.Factor != FactorU {
+		d.pass(p)
+		return
+	}
+	u := min(d.left, p.To-p.From)
+	d.left -= u
+	d.useful += u
+	rest := p
+	if p.To = p.From + u; u > 0 {
+		d.pass(p)
+	}
+	rest.From = p.To
+	if rest.From < rest.To {
+		Away(rest.From, rest.To, &d.queued, &d.faulted, func(from, to int64, f Factor, part Part) {
+			rest.From, rest.To, rest.Factor, rest.Part = from, to, f, part
+			d.pass(rest)
+		})
+	}
+}
+
+// Away divides time of an execution in which its thread had no processor: first as far as it waited for a
+// core, then as far as it waited for page faults. What is given away is taken off queued and faulted.
+func Away(from, to int64, queued, faulted *int64, visit func(from, to int64, f Factor, part Part)) {
+	for _, x := range [...]struct {
+		ns     *int64
+		factor Factor
+		part   Part
+	}{{queued, FactorO, PartPreempt}, {faulted, FactorW, PartFault}} {
+		if ns := min(*x.ns, to-from); ns > 0 {
+			visit(from, from+ns, x.factor, x.part)
+			*x.ns -= ns
+			from += ns
 		}
 	}
-	d.pass(p)
+	if from < to {
+		visit(from, to, FactorW, PartBlocked)
+	}
 }
 
 // cutsBefore visits the cuts that begin before a time.
 func (d *divider) cutsBefore(t int64) {
 	for ; d.given < len(d.cuts) && d.cuts[d.given].From < t; d.given++ {
 		c := &d.cuts[d.given]
-		d.pass(Piece{From: c.From, To: c.To, Factor: FactorOfCut(c), Name: c.Name, Consumer: c.CF})
+		p := Piece{From: c.From, To: c.To, Factor: FactorOfCut(c), Name: c.Name, Consumer: c.CF}
+		if c.Blocked {
+			p.Part, p.Name, p.Producer = partOfWait(c.Name), c.What, c.Holder
+		}
+		d.pass(p)
 	}
+}
+
+// partOfWait gives the part of W of a call of user code that was blocked, by its reason.
+func partOfWait(reason string) Part {
+	for _, p := range FactorW.Parts() {
+		if p.String() == reason {
+			return p
+		}
+	}
+	return PartBlocked
 }
 
 // factorOfPiece are the factors of what package pattern found.

@@ -71,6 +71,11 @@ const (
 	PartPreempt
 	PartSteal
 	PartExtra
+	PartLock
+	PartIO
+	PartSleep
+	PartFault
+	PartBlocked
 	PartCount
 )
 

@@ -21,8 +21,8 @@ func WritePieces(w io.Writer, m *model.Model, list []WorkerPieces) error {
 		for _, p := range l.Pieces {
 			fmt.Fprintf(out, "%d.%d %d %d %s", l.Node, l.Worker, p.From-m.Start, p.To-m.Start, p.Factor)
 			switch {
-			case p.Name != "":
-				fmt.Fprintf(out, ".%s", p.Name)
+			case p.Waiting() != "":
+				fmt.Fprintf(out, ".%s", p.Waiting())
 			case p.Factor == FactorL:
 				fmt.Fprintf(out, ".%s", p.Link)
 			case p.Part != PartNone:

@@ -174,7 +174,7 @@ func (t *tally) byCode() *grouping {
 		}
 	}
 	for k, v := range t.Causes {
-		if name, ok := nameOf(&Piece{Factor: k.Factor, Name: k.Name, Link: k.Link}); ok {
+		if name, ok := nameOf(&Piece{Factor: k.Factor, Part: k.Part, Name: k.Name, Link: k.Link}); ok {
 			x.Named[groupPart{of[k.Consumer], name}] += v.NS
 		}
 	}

@@ -56,7 +56,7 @@ func (c *counted) name(p slou.Piece) string {
 	case c.null[f]:
 		return "undivided"
 	case p.Factor == slou.FactorW:
-		return "W." + p.Name
+		return "W." + p.Waiting()
 	}
 	return pieceName(p)
 }

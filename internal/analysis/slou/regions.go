@@ -41,6 +41,8 @@ type partName struct {
 // nameOf gives the name of a piece's part; false where the part is a Part, or the factor is a whole.
 func nameOf(p *Piece) (partName, bool) {
 	switch {
+	case p.Part != PartNone:
+		return partName{}, false
 	case p.Name != "":
 		return partName{Factor: p.Factor, Name: p.Name}, true
 	case p.Factor == FactorL:

@@ -16,21 +16,24 @@ type Result struct {
 	Loss         Loss    `json:"loss"`
 	Factors      Factors `json:"factors"`
 	// UndividedNS is time that belongs to factors that are null.
-	UndividedNS int64        `json:"undivided_ns"`
-	Missing     []Missing    `json:"missing"`
-	Nodes       []Node       `json:"nodes"`
-	Fragments   []Fragment   `json:"fragments"`  // by useful time, most first
-	Structured  []Structured `json:"structured"` // beside the sum; by time, most first
-	Causes      []Cause      `json:"causes"`     // by time, most first
-	Hosts       []Host       `json:"hosts"`
-	Messages    Messages     `json:"messages"`
-	Killed      bool         `json:"killed"`     // some worker's trace has no end
-	Unfinished  int          `json:"unfinished"` // atomic CFs that started and did not end
-	DataInputs  bool         `json:"data_inputs_only"`
-	Source      bool         `json:"source_rule,omitempty"` // as RuleSource
-	Problems    []string     `json:"problems"`              // what could not be read
-	Splits      []Split      `json:"splits,omitempty"`      // as asked for by Options.Splits, in that order
-	Windows     *Windows     `json:"windows,omitempty"`     // nil unless asked for
+	UndividedNS int64     `json:"undivided_ns"`
+	Missing     []Missing `json:"missing"`
+	// OneOff: the kernel does not tell how long threads wait for cores, so O.preempt is also the time for which
+	// CFs were blocked for unknown reasons, W.blocked.
+	OneOff     bool         `json:"preempt_includes_blocked,omitempty"`
+	Nodes      []Node       `json:"nodes"`
+	Fragments  []Fragment   `json:"fragments"`  // by useful time, most first
+	Structured []Structured `json:"structured"` // beside the sum; by time, most first
+	Causes     []Cause      `json:"causes"`     // by time, most first
+	Hosts      []Host       `json:"hosts"`
+	Messages   Messages     `json:"messages"`
+	Killed     bool         `json:"killed"`     // some worker's trace has no end
+	Unfinished int          `json:"unfinished"` // atomic CFs that started and did not end
+	DataInputs bool         `json:"data_inputs_only"`
+	Source     bool         `json:"source_rule,omitempty"` // as RuleSource
+	Problems   []string     `json:"problems"`              // what could not be read
+	Splits     []Split      `json:"splits,omitempty"`      // as asked for by Options.Splits, in that order
+	Windows    *Windows     `json:"windows,omitempty"`     // nil unless asked for
 }
 
 // Loss is time and events of which nothing is known; it is in no factor.
@@ -132,8 +135,11 @@ type Cause struct {
 	DF       string `json:"df"`
 	Link     string `json:"link"`
 	Consumer string `json:"consumer"` // of a run of regions: the call path
-	NS       int64  `json:"ns"`
-	Count    int64  `json:"count"`
+	// What user code waited for, and where, in parts of W: "counter_mutex (step.cpp:12)". Producer is then the
+	// code fragment whose CF held it.
+	What  string `json:"what,omitempty"`
+	NS    int64  `json:"ns"`
+	Count int64  `json:"count"`
 	// QueuedNS is how much of it, at most, was lost because the producer's CF, ready to run, was kept waiting
 	// while its worker ran something else.
 	QueuedNS int64 `json:"queued_ns"`

@@ -47,10 +47,10 @@ func (r Rule) dataOnly() bool { return r != RuleAll }
 // Piece is an interval of one worker's time, given to one factor, with its cause. From < To.
 type Piece struct {
 	From, To int64 // nanoseconds on the common clock
-	// of W: what was waited for; of a run of regions: the part, but of U, and of L with a Link
+	// of W: what was waited for, and where; of a run of regions: the part, but of U, and of L with a Link
 	Name     string
 	Link     Link     // of L
-	Producer model.CF // whose result was waited for (S, L); 0 none
+	Producer model.CF // whose result was waited for (S, L), or who held the lock (W); 0 none
 	DF       model.DF // which result (S, L); 0 none
 	Consumer model.CF // the CF that could not start, or that ran; 0 none
 	Call     int32    // of a run of regions: 1 + the call path, an index into pattern.Result.Calls; 0 none
@@ -59,6 +59,18 @@ type Piece struct {
 	// Again marks a piece whose gap has an earlier one of the same part: S may change its part many times
 	// before one CF.
 	Again bool
+}
+
+// Waiting says what the worker waited for: "sleep", "lock: counter_mutex (step.cpp:12)", or the name alone.
+// Pieces of other factors have at most a name.
+func (p *Piece) Waiting() string {
+	switch {
+	case p.Part == PartNone || !p.Factor.Info().CutOut:
+		return p.Name
+	case p.Name == "":
+		return p.Part.String()
+	}
+	return p.Part.String() + ": " + p.Name
 }
 
 // Link is an ordered pair of nodes.

@@ -9,12 +9,13 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers
-// while these were not parked. A process counts as having used none if its CPU time or its workers' time is
-// not fully known.
+// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers: the
+// CPU time of these as far as their threads' clocks were read, else their time while they were not parked. A
+// process counts as having used none if its CPU time or its workers' time is not fully known.
 func ExtraCores(m *model.Model) int64 { return awakeIn(m).extra(m) }
 
-// awake is the time, by process of the run, in which workers of own nodes were not parked.
+// awake is the time, by process of the run, in which workers of own nodes were not parked and, as far as that
+// is known, ran.
 type awake struct {
 	NS      []int64
 	Unknown []bool
@@ -32,7 +33,7 @@ func awakeIn(m *model.Model) awake {
 				a.Unknown[p] = true
 				continue
 			}
-			a.NS[p] += max(w.Finished-w.Started, 0)
+			a.NS[p] += max(w.Finished-w.Started, 0) - max(w.Measured-w.CPU, 0)
 			for _, v := range w.Idle {
 				a.NS[p] -= max(min(v.To, w.Finished)-max(v.From, w.Started), 0)
 			}

@@ -21,7 +21,12 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/trace"
 )
+
+// UnknownCoreWaits is the setting core_waits of runs on a kernel that does not tell how long threads wait for
+// cores.
+const UnknownCoreWaits = "unknown"
 
 // Options choose between readings of the rule.
 type Options struct {
@@ -175,6 +180,7 @@ func (c *computation) result(p *processSums) (*Result, error) {
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing,
 		Killed:     m.Killed,
 		DataInputs: c.opt.Rule.dataOnly(), Source: c.opt.Rule == RuleSource,
+		OneOff:   m.Info.Settings["core_waits"] == UnknownCoreWaits && m.Count[trace.KindThreadTime] > 0,
 		Problems: append(m.Unread(), p.Facts.Collisions...),
 		Nodes:    []Node{}}
 	by := map[model.WorkerID]*sums{}

@@ -128,6 +128,9 @@ func (s *sums) add(p *Piece) {
 	s.Codes[key.Consumer].Before[at] += ns
 	blamed := key.Consumer
 	queued := int64(0)
+	if p.Factor.Info().CutOut {
+		key.Producer = s.code(p.Producer)
+	}
 	switch p.Factor {
 	case FactorU, FactorLoss:
 		return
@@ -256,7 +259,9 @@ func (s *sums) factors(null map[Factor]bool) (f Factors) {
 		}
 		h := &Share{NS: s.Cells.factor(factor), Parts: map[string]int64{}}
 		for _, p := range factor.Parts() {
-			h.Parts[p.String()] = s.Cells.part(p)
+			if ns := s.Cells.part(p); ns != 0 || !p.Info().Rare {
+				h.Parts[p.String()] = ns
+			}
 		}
 		return h
 	}
@@ -336,6 +341,8 @@ func (t *tally) causeList(null map[Factor]bool) []Cause {
 			DF:       t.m.Names[k.DF],
 			Consumer: name(k.Consumer), NS: v.NS, Count: v.Count, QueuedNS: v.Queued}
 		switch {
+		case k.Part != PartNone:
+			c.What = k.Name
 		case k.Name != "":
 			c.Part = k.Name
 		case k.Factor == FactorL:
@@ -350,13 +357,14 @@ func (t *tally) causeList(null map[Factor]bool) []Cause {
 	slices.SortFunc(out, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Factor, b.Factor), cmp.Compare(a.Part, b.Part),
 			cmp.Compare(a.Producer, b.Producer), cmp.Compare(a.DF, b.DF), cmp.Compare(a.Consumer, b.Consumer),
+			cmp.Compare(a.What, b.What),
 			cmp.Compare(b.Count, a.Count), cmp.Compare(b.QueuedNS, a.QueuedNS))
 	})
 	return out
 }
 
-// cells holds an amount of time for every factor and part. S and O are stored by part; the other factors,
-// whose parts have names of their own, as a whole.
+// cells holds an amount of time for every factor and part. Parts whose names are not known beforehand, of L, W
+// and in runs of regions, are stored as a whole.
 type cells [cellCount]int64
 
 const cellCount = int(FactorLoss) + int(PartCount)

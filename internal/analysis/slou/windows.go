@@ -11,8 +11,8 @@ import (
 
 // Windows divides the time of each of a number of equal stretches of the run. Tables are lists of rows; a row
 // has one number, in nanoseconds, per window. Rows of the whole run have every part; those of nodes and
-// workers have L and W whole, so that their size does not grow with the square of the number of nodes. Rows
-// without any time are left out. The rows of a table add up to the run, node or worker; the run's without
+// workers have links, and waits with names of their own, as one row each of L and W, so that their size does
+// not grow with the square of the number of nodes. Rows without any time are left out. The rows of a table add up to the run, node or worker; the run's without
 // ExtraCoresNS, which is known of the whole run only.
 type Windows struct {
 	Count int `json:"count"`
@@ -243,7 +243,7 @@ func (w *windowSums) divided(rows []tableRow) (out []Row, ns [][]int64) {
 	})
 	for i, list := range w.table(rows) {
 		factor := FactorOf(rows[i].Factor)
-		if !factor.Info().Named && (len(factor.Parts()) == 0 || rows[i].Part != "") {
+		if rows[i].Part != "" || !factor.Info().Named && len(factor.Parts()) == 0 {
 			out, ns = append(out, rows[i].Row), append(ns, list)
 			continue
 		}

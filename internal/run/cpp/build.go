@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -170,6 +171,9 @@ func (b *builder) makeUnits(sources []string) {
 			inDir: true},
 		{name: runtimeFile, file: runtimeFile, text: runtimeCC},
 	}
+	if !b.NoWaits {
+		b.units = append(b.units, &unit{name: waitsFile, file: waitsFile, text: waitsCC})
+	}
 	for _, path := range sources {
 		b.units = append(b.units, &unit{name: path, inDir: true})
 	}
@@ -182,7 +186,7 @@ func (b *builder) makeUnits(sources []string) {
 	}
 }
 
-const runtimeFile = "whyslow_runtime.cpp"
+const runtimeFile, waitsFile = "whyslow_runtime.cpp", "whyslow_waits.cpp"
 
 // compileAll compiles the units that need it, as many at once as there are processors.
 func (b *builder) compileAll(ctx context.Context) (compiled int, err error) {
@@ -248,7 +252,10 @@ func (b *builder) object(u *unit) compile.Step {
 		} else {
 			f.Close()
 		}
-		words := slices.Concat(b.cxx, b.flags, places, []string{"-I", b.include}, b.cxxflags, own)
+		// Lines are for those who ask where a call waited; the code is the same without. Where the program is
+		// compiled is not told: elsewhere it is the same program.
+		lines := []string{"-g1", "-fdebug-prefix-map=" + b.cache.Abs(".") + "=."}
+		words := slices.Concat(b.cxx, lines, b.flags, places, []string{"-I", b.include}, b.cxxflags, own)
 		return compile.Object(dir, src, words, func(words []string) (string, error) {
 			u.command = words
 			return b.run(ctx, words)
@@ -261,11 +268,27 @@ func (b *builder) object(u *unit) compile.Step {
 // libraries would share static objects.
 const exports = "{ global: whyslow_library; local: *; };\n"
 
-var linkFlags = []string{"-shared", "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit", "-Wl,-t"}
+// exits are the functions of which whyslow_runtime.cc takes the place.
+var exits = []string{"exit", "_exit", "_Exit", "quick_exit"}
+
+// fronts finds the functions of which whyslow_waits.cc takes the place.
+var fronts = regexp.MustCompile(`(?m)^(?:WS_TAKE\(|WS_(?:SYNC|NAP|FILE)\([^,]+,\s)\s*(\w+),`)
+
+// linkFlags are those that every program gets.
+func (b *builder) linkFlags() []string {
+	wrapped := exits
+	if !b.NoWaits {
+		for _, f := range fronts.FindAllStringSubmatch(waitsCC, -1) {
+			wrapped = append(wrapped, f[1])
+		}
+	}
+	return []string{"-shared", "-Wl,--wrap=" + strings.Join(wrapped, ",--wrap="), "-Wl,-t"}
+}
 
 // library is the step that links the objects.
 func (b *builder) library() compile.Step {
-	key := slices.Concat([]string{exports}, linkFlags, b.ldflags)
+	flags := b.linkFlags()
+	key := slices.Concat([]string{exports}, flags, b.ldflags)
 	if len(b.ldflags) > 0 {
 		key = append(key, b.cache.Abs("."))
 	}
@@ -280,7 +303,7 @@ func (b *builder) library() compile.Step {
 		if err := os.WriteFile(script, []byte(exports), 0o644); err != nil {
 			return nil, "", err
 		}
-		words := slices.Concat(b.cxx, b.flags, b.cxxflags, linkFlags,
+		words := slices.Concat(b.cxx, b.flags, b.cxxflags, flags,
 			[]string{"-Wl,--version-script=" + script, "-o", filepath.Join(dir, s.Name)})
 		for _, u := range b.units {
 			words = append(words, u.made.Path)

@@ -73,13 +73,15 @@ func TestCache(t *testing.T) {
 		{"new header", put("other.h", ""), 4}, // an include might find it now
 		{"no header any more", func() { os.Remove(filepath.Join(dir, "other.h")) }, -1},
 		{"no source any more", func() { os.Remove(filepath.Join(dir, "c.cpp")) }, -1},
-		{"-g", func() { spec.Debug = true }, 4},
+		{"-g", func() { spec.Debug = true }, 5},
 		{"without", func() { spec.Debug = false }, -1},
-		{"flags", func() { t.Setenv("CXX_FLAGS", "-DX") }, 4},
+		{"flags", func() { t.Setenv("CXX_FLAGS", "-DX") }, 5},
 		{"no flags", func() { t.Setenv("CXX_FLAGS", "") }, -1},
 		{"LDFLAGS", func() { t.Setenv("LDFLAGS", "-lm") }, 0},
 		{"LDFLAGS again", func() {}, -1},
 		{"no LDFLAGS", func() { t.Setenv("LDFLAGS", "") }, -1},
+		{"no waits", func() { spec.NoWaits = true }, 0},
+		{"waits", func() { spec.NoWaits = false }, -1},
 		{"a block", func() {
 			prog.Heads = []luna.Foreign{{Text: "// head", Pos: luna.Pos{File: "prog.fa", Line: 1, Col: 1}}}
 		}, 1},

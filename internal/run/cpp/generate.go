@@ -36,6 +36,11 @@ var wrapH string
 //go:embed include/whyslow_runtime.cc
 var runtimeCC string
 
+// waitsCC is likewise; it is left out with Spec.NoWaits.
+//
+//go:embed include/whyslow_waits.cc
+var waitsCC string
+
 // generatedName is the file name of what is not the user's, as the compiler sees it.
 const generatedName = "<whyslow>"
 

@@ -135,3 +135,15 @@ func write(t testing.TB, files map[string]string) string {
 	}
 	return dir
 }
+
+var meters = sync.Pool{New: func() any { return NewMeter() }}
+
+// Call runs a routine on a meter that nobody else uses meanwhile.
+func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
+	m, what := meters.Get().(*Meter), Nothing
+	if threadCPU {
+		what = Each
+	}
+	defer meters.Put(m)
+	return m.Call(fn, args, t, 1, what)
+}

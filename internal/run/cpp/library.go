@@ -6,6 +6,8 @@ package cpp
 #cgo LDFLAGS: -ldl -lpthread
 #cgo noescape ws_call
 #cgo nocallback ws_call
+#cgo noescape ws_rest
+#cgo nocallback ws_rest
 #cgo noescape ws_alloc
 #cgo nocallback ws_alloc
 #cgo noescape ws_free
@@ -23,6 +25,7 @@ import "C"
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -250,20 +253,33 @@ func (l *Library) Close() error {
 		"destructor): %v", o)
 }
 
+// Meter is what is measured of a worker whose calls it makes. Calls must not overlap.
+type Meter struct{ c *C.ws_meter }
+
+// NewMeter makes a Meter, to be closed.
+func NewMeter() *Meter {
+	m := &Meter{C.ws_new_meter()}
+	if m.c == nil {
+		panic(errors.New("out of memory: cannot create a worker"))
+	}
+	return m
+}
+
+// Close frees what the Meter holds.
+func (m *Meter) Close() { C.ws_free_meter(m.c) }
+
 // Call runs a routine on the calling thread. args are by parameter, len(args) as the routine has parameters:
 //   - Int, Real, String parameters: a value of that type. User code gets a private writable copy of a string.
 //   - Value: the input, which must stay referenced during the call.
 //   - Name: ignored on entry; on return the output with one reference, which the caller owns, or Unset if the
 //     routine set nothing.
 //
-// t is filled in for every outcome. Nothing is allocated for Done.
-func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
+// cf is what Waits call the caller if it holds a lock. t is filled in for every outcome. Nothing is allocated
+// for Done.
+func (m *Meter) Call(fn Fn, args []Value, t *Times, cf uint64, what Measure) Outcome {
 	var r C.ws_result
-	cpu := C.int(0)
-	if threadCPU {
-		cpu = 1
-	}
-	kind := C.ws_call(C.uint64_t(fn), (*C.ws_value)(unsafe.Pointer(unsafe.SliceData(args))), &r, cpu)
+	kind := C.ws_call(C.uint64_t(fn), (*C.ws_value)(unsafe.Pointer(unsafe.SliceData(args))), &r, m.c,
+		C.uint64_t(cf), C.int(what))
 	t.Start, t.End, t.CPU = int64(r.start), int64(r.end), int64(r.cpu)
 	if kind == C.WS_DONE {
 		return Outcome{}
@@ -272,6 +288,50 @@ func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
 	end(fn, o)
 	return o
 }
+
+// Spans hands over what the last call has measured of the thread: up to its start, and from there, or from the
+// reading before it, to its end.
+func (m *Meter) Spans(take func(Span)) {
+	for _, s := range [...]*C.ws_span{&m.c.before, &m.c.up_to} {
+		if s.of != 0 {
+			take(span(s))
+		}
+	}
+}
+
+func span(s *C.ws_span) Span {
+	return Span{int64(s.end), int64(s.of), int64(s.cpu), int64(s.queued), int64(s.faulted)}
+}
+
+// Rest ends the span of the worker's time that is under way, before the worker parks.
+func (m *Meter) Rest() Span {
+	var s C.ws_span
+	C.ws_rest(m.c, &s)
+	return span(&s)
+}
+
+// Waits gives the number of stretches in which the last call was blocked, those of them that were recorded.
+func (m *Meter) Waits() int { return int(m.c.count) }
+
+// Wait gives one of them, in order of time.
+func (m *Meter) Wait(i int) Wait {
+	w := &unsafe.Slice(m.c.waits, m.c.count)[i]
+	return Wait{int64(w.from), int64(w.to), Reason(w.reason), uint64(w.site), uint64(w.object),
+		C.GoString(&w.file[0]), uint64(w.holder)}
+}
+
+// Offset gives the address as the file of the library or program counts that it is in, and that file; "" if
+// it is in none.
+func Offset(address uint64) (file string, offset uint64) {
+	var name *C.char
+	if offset = uint64(C.ws_offset(C.uint64_t(address), &name)); offset == 0 {
+		return "", 0
+	}
+	return C.GoString(name), offset
+}
+
+// TellsQueued tells whether this machine's kernel says how long threads wait for cores.
+func TellsQueued() bool { return C.ws_tells_queued() != 0 }
 
 // outcome takes over the texts of r.
 func outcome(kind C.int, r *C.ws_result) Outcome {

@@ -26,11 +26,38 @@ func (l *Library) Flush() {}
 // Close does nothing.
 func (l *Library) Close() error { return nil }
 
+// Meter measures nothing.
+type Meter struct{}
+
+// NewMeter makes a Meter.
+func NewMeter() *Meter { return &Meter{} }
+
+// Close does nothing.
+func (m *Meter) Close() {}
+
 // Call returns an Outcome of kind Aborted.
-func Call(fn Fn, args []Value, t *Times, threadCPU bool) Outcome {
+func (m *Meter) Call(fn Fn, args []Value, t *Times, cf uint64, what Measure) Outcome {
 	*t = Times{CPU: -1}
 	return Outcome{Kind: Aborted, Msg: errNoCgo.Error()}
 }
+
+// Spans has nothing to tell.
+func (m *Meter) Spans(take func(Span)) {}
+
+// Rest has nothing to tell.
+func (m *Meter) Rest() Span { return Span{} }
+
+// Waits is 0.
+func (m *Meter) Waits() int { return 0 }
+
+// Wait is not called: there are none.
+func (m *Meter) Wait(i int) Wait { return Wait{} }
+
+// Offset knows no file.
+func Offset(address uint64) (file string, offset uint64) { return "", 0 }
+
+// TellsQueued is false.
+func TellsQueued() bool { return false }
 
 // OnForeignCrash does nothing: no user code runs.
 func OnForeignCrash(f func(sig int, msg string)) {}

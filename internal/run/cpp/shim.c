@@ -39,12 +39,14 @@
 // Cost. A call costs the cgo transition (about 35 ns), two readings of the clock, a _setjmp, and one indirect
 // call. Values passed are Go memory without Go pointers, so the cgo checks have nothing to do.
 //
+// What happened to the thread stands in meter.c.
+//
 // Not done: system calls by number, signals with other actions that user code installs itself, fork.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #undef _FORTIFY_SOURCE // its longjmp refuses to leave an alternate stack
-#include "shim.h"
+#include "meter.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -88,7 +90,7 @@ static struct sigaction old_actions[SIGNALS];
 
 // ---- Clock
 
-static int64_t timespec_ns(clockid_t id)
+int64_t ws_read_clock(clockid_t id)
 {
 	struct timespec t;
 	clock_gettime(id, &t);
@@ -103,7 +105,7 @@ int64_t ws_now(void)
 		return the_clock.base + (int64_t)(ticks * the_clock.mult >> the_clock.shift);
 	}
 #endif
-	return the_clock.base + timespec_ns(CLOCK_MONOTONIC);
+	return the_clock.base + ws_read_clock(CLOCK_MONOTONIC);
 }
 
 // ---- Memory
@@ -210,7 +212,7 @@ static void host_threw(const char *msg)
 	c->msg = strdup(msg);
 }
 
-static const ws_host host = {&live, host_fail, host_leave, host_threw};
+static const ws_host host = {&live, host_fail, host_leave, host_threw, ws_blocking, ws_blocked};
 
 static uint64_t register_of(const ucontext_t *u, int stack)
 {
@@ -312,7 +314,7 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 	return kind;
 }
 
-int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu)
+int ws_call(uint64_t fn, ws_value *args, ws_result *res, ws_meter *meter, uint64_t cf, int how)
 {
 	context c;
 	c.msg = NULL;
@@ -321,17 +323,17 @@ int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu)
 	int kind = _setjmp(c.env);
 	if (kind == 0) {
 		current = &c;
-		res->cpu = cpu ? timespec_ns(CLOCK_THREAD_CPUTIME_ID) : -1;
+		ws_enter(meter, cf, how, res);
 		res->start = ws_now();
 		((void (*)(ws_value *))(uintptr_t)fn)(args);
 		res->end = ws_now();
-		if (cpu) res->cpu = timespec_ns(CLOCK_THREAD_CPUTIME_ID) - res->cpu;
 		current = NULL;
+		ws_leave(meter, how, res);
 		if (__builtin_expect(c.msg == NULL, 1)) return WS_DONE;
 		return finish(&c, WS_THREW, res);
 	}
 	res->end = ws_now();
-	if (cpu) res->cpu = timespec_ns(CLOCK_THREAD_CPUTIME_ID) - res->cpu;
+	ws_leave(meter, how, res);
 	return finish(&c, kind, res);
 }
 
@@ -443,3 +445,11 @@ const char *ws_entry_signature(uint64_t library, uint32_t i)
 uint32_t ws_entry_count(uint64_t library) { return ((ws_library *)(uintptr_t)library)->count; }
 uint32_t ws_library_version(uint64_t library) { return ((ws_library *)(uintptr_t)library)->version; }
 int ws_defined(const char *symbol) { return dlsym(RTLD_DEFAULT, symbol) != NULL; }
+
+uint64_t ws_offset(uint64_t address, const char **file)
+{
+	Dl_info in;
+	if (!dladdr((void *)(uintptr_t)address, &in) || !in.dli_fname) return 0;
+	*file = in.dli_fname;
+	return address - (uint64_t)(uintptr_t)in.dli_fbase;
+}

@@ -6,6 +6,43 @@
 
 enum { WS_DONE, WS_EXITED, WS_ABORTED, WS_SIGNALLED, WS_THREW };
 
+// How a thread spent the nanoseconds before a time. The rest it was blocked.
+typedef struct ws_span {
+	int64_t end, of; // of 0: nothing was measured
+	int64_t cpu;     // it ran
+	int64_t queued;  // it waited for a core; -1: the kernel does not tell
+	int64_t faulted; // it waited for major page faults
+} ws_span;
+
+// A stretch in which user code was blocked in a call.
+typedef struct ws_wait {
+	int64_t from, to;
+	uint64_t site, object; // as in ws_host.blocked
+	uint64_t holder;       // the CF that held the lock, 0 unknown
+	int32_t reason;
+	char file[60]; // what the descriptor is, as /proc has it; "" unknown
+} ws_wait;
+
+// What is measured of a worker. It may go from thread to thread between calls.
+typedef struct ws_meter {
+	ws_wait *waits; // of the last call
+	int64_t count;
+	int64_t room; // for so many
+	struct thread *thread;
+	int64_t at, cpu, queued; // the last reading that was handed out
+	int64_t waited;          // recorded since
+	int64_t started;         // the thread's CPU time at the start of the call
+	ws_span before;          // from the last reading up to the start of the last call
+	ws_span up_to;           // from the last reading up to its end
+} ws_meter;
+
+// What a call measures.
+enum {
+	WS_NOTHING,
+	WS_SHARED, // a reading of the clocks serves many calls
+	WS_EACH    // the call's own CPU time as well
+};
+
 // The outcome of a call. No Go pointers.
 typedef struct ws_result {
 	int64_t start, end; // nanoseconds, by the process's clock
@@ -29,7 +66,15 @@ typedef struct ws_clock {
 // ws_start is called once. It returns the descriptor on which crashes of foreign threads are reported, or -1
 // and errno.
 int ws_start(ws_clock clock);
-int ws_call(uint64_t fn, ws_value *args, ws_result *res, int cpu);
+// ws_call runs a code fragment for a worker. cf is what others call it when it holds a lock.
+int ws_call(uint64_t fn, ws_value *args, ws_result *res, ws_meter *meter, uint64_t cf, int how);
+// ws_rest is called before the worker leaves its thread: the span since the last reading.
+void ws_rest(ws_meter *meter, ws_span *span);
+ws_meter *ws_new_meter(void); // NULL: no memory
+void ws_free_meter(ws_meter *meter);
+int ws_tells_queued(void); // whether the kernel tells how long threads wait for cores
+// ws_offset gives the address as the file of a library counts, 0 if it is in none, and that file.
+uint64_t ws_offset(uint64_t address, const char **file);
 int64_t ws_now(void);
 
 // ws_open loads a library. If it fails, the message in res says why.

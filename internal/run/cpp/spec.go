@@ -11,6 +11,7 @@
 //	value.go        data fragments' values in C memory
 //	library*.go     loading and calling; without cgo: why that cannot be done
 //	shim.c          the call itself and the ways out of user code
+//	meter.c         what happened to the thread meanwhile
 //	include/        what user code sees (ucenv.h), and what the library is made of
 package cpp
 
@@ -28,6 +29,7 @@ type Spec struct {
 	Sources  []string  // more .cpp files
 	Optimize string    // "-O3" or "-O0"; "": -O3
 	Debug    bool      // -g
+	NoWaits  bool      // calls that may block lead to the system, without a word to Meter.Wait
 	CXX      string    // compiler and its leading arguments; "": $CXX, or g++
 	CacheDir string    // "": whyslow in the user's cache directory
 	Verbose  io.Writer // commands run and warnings go here; nil: nowhere

@@ -13,8 +13,8 @@ import (
 // describer implements prof.Describer. It outlives the run, and holds nothing of it but the tables.
 type describer struct {
 	prog  *luna.Program
-	names []map[trace.Name]string // by node
-	known []*identities           // by node; nil: Config.DescribeDFs is off
+	names []*sync.Map   // by node: strings by trace.Name
+	known []*identities // by node; nil: Config.DescribeDFs is off
 }
 
 func (d *describer) Site(_ int, s trace.Site) prof.Site {
@@ -35,18 +35,20 @@ func (d *describer) DF(node int, df trace.DF) (name string, identity []int64) {
 }
 
 func (d *describer) Name(node int, n trace.Name) string {
-	if node < 0 || node >= len(d.names) {
+	if node < 0 || node >= len(d.names) || d.names[node] == nil {
 		return ""
 	}
-	return d.names[node][n]
+	s, _ := d.names[node].Load(n)
+	text, _ := s.(string)
+	return text
 }
 
 // setDescriber tells the session who knows the program.
 func (e *engine) setDescriber() {
-	d := &describer{prog: e.prog, names: make([]map[trace.Name]string, len(e.nodes)),
+	d := &describer{prog: e.prog, names: make([]*sync.Map, len(e.nodes)),
 		known: make([]*identities, len(e.nodes))}
 	for _, n := range e.here {
-		d.names[n.id], d.known[n.id] = n.nameTexts, n.known
+		d.names[n.id], d.known[n.id] = &n.nameTexts, n.known
 	}
 	e.ses.SetDescriber(d)
 }

@@ -25,16 +25,19 @@ func (w *worker) call(c *cf) {
 		return
 	}
 	times := &w.codes[st.Code]
-	cpu := times.clock
 	site := siteOf(st)
 	// The start of a code fragment that runs long is recorded before the call, for those who watch; that of a
 	// short one after it, with the time read right beside the user's code.
 	long := times.long()
+	what := e.measure
+	if what == cpp.Shared && long {
+		what = cpp.Each
+	}
 	if long {
 		w.started(c, site, clock.Now())
 	}
 	w.calling.Store(c)
-	outcome := cpp.Call(e.fns[st.Routine.ID], w.args, &w.times, cpu)
+	outcome := w.meter.Call(e.fns[st.Routine.ID], w.args, &w.times, uint64(c.id), what)
 	if !w.calling.CompareAndSwap(c, nil) {
 		select {} // the run has ended without waiting for us, and our stream is no longer ours
 	}
@@ -46,6 +49,10 @@ func (w *worker) call(c *cf) {
 		end = clock.Now()
 	}
 	w.now = end
+	if outcome.Kind == cpp.Done {
+		w.blocked(c)
+	}
+	w.meter.Spans(w.spend)
 	e.ses.CFFinished.EmitAt(w.ps, end, c.id, uint64(c.exec), w.times.CPU)
 	e.std[trace.KindForeignEnded].ForeignEnded.EmitAt(w.ps, end, site)
 	w.stats.atomic++
@@ -59,9 +66,6 @@ func (w *worker) call(c *cf) {
 	}
 	times.runs++
 	times.total += end - w.times.Start
-	if e.cfg.ThreadClock == ClockAuto && times.runs >= 4 && times.long() {
-		times.clock = true
-	}
 	w.takeOutputs(st)
 	for range len(st.Outs) - st.NArgOuts {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"

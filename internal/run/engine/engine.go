@@ -43,15 +43,14 @@ import (
 // MaxNodes is the largest number of nodes: a CF id has 16 bits for its node.
 const MaxNodes = 1 << 16
 
-// ThreadClock tells for which CFs the CPU time of the thread is read (two readings cost about half a
-// microsecond).
+// ThreadClock tells how often the CPU time of threads is read (a reading costs about 0.4 us).
 type ThreadClock int
 
 // Thread clock settings.
 const (
-	// code fragments that last over 50 us on average; all where workers outnumber cores
+	// for each CF of code fragments that last over 50 us on average; CFs of others share readings
 	ClockAuto ThreadClock = iota
-	ClockOn
+	ClockOn               // for each CF
 	ClockOff
 )
 
@@ -98,6 +97,9 @@ type Result struct {
 	Migrated int64
 	Stolen   int64
 	Messages int64
+	// Addresses are the texts FILE+0xOFFSET that SyncEvents.onBlocked has: what they mean is known as long as the
+	// files are as they are.
+	Addresses []string
 }
 
 // ErrInterrupted is returned by Run when its context was cancelled.
@@ -120,7 +122,7 @@ type engine struct {
 	steady     int64          // and CLOCK_MONOTONIC
 	emitFailed sync.Once
 	fns        []cpp.Fn             // by Routine.ID
-	codes      []codeTimes          // by Code.ID
+	measure    cpp.Measure          // what calls measure; Shared: of code fragments that run long, Each
 	literals   map[string]cpp.Value // string constants as C++ wants them
 	hold       []time.Duration      // by Code.ID
 	static     []static             // by Stmt.ID
@@ -137,11 +139,8 @@ type engine struct {
 	sent  atomic.Int64
 }
 
-// codeTimes is what a worker knows of a code fragment: whether it reads the thread clock for it.
-type codeTimes struct {
-	runs, total int64 // executions here, and their ns
-	clock       bool
-}
+// codeTimes is what a worker knows of a code fragment: its executions there, and their ns.
+type codeTimes struct{ runs, total int64 }
 
 // long reports whether the code fragment runs long, as far as this worker has seen.
 func (t *codeTimes) long() bool { return t.runs < 4 || t.total > t.runs*longRun }
@@ -262,7 +261,7 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 	}
 	p := cfg.Program
 	e := &engine{cfg: cfg, prog: p, part: part, ses: cfg.Session, recording: cfg.Session != nil,
-		codes: make([]codeTimes, len(p.Codes)), hold: make([]time.Duration, len(p.Codes)),
+		hold: make([]time.Duration, len(p.Codes)),
 		done: make(chan struct{}), literals: map[string]cpp.Value{}, nodes: make([]*node, cfg.Nodes)}
 	if e.ses == nil {
 		e.ses = prof.New()
@@ -278,7 +277,6 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 	}
 	for i, c := range p.Codes {
 		e.hold[i] = cfg.Hold[c.Name]
-		e.codes[i].clock = cfg.ThreadClock == ClockOn || cfg.ThreadClock == ClockAuto && sharing > runtime.NumCPU()
 	}
 	e.spin = sharing < runtime.NumCPU()
 	e.serve = sharing <= runtime.NumCPU()
@@ -295,6 +293,13 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 			e.nodes[i] = newNode(e, i)
 			e.here = append(e.here, e.nodes[i])
 		}
+	}
+	switch {
+	case cfg.ThreadClock == ClockOff || !e.ses.CFFinished.On() && !e.ses.ThreadTime.On():
+	case cfg.ThreadClock == ClockOn:
+		e.measure = cpp.Each
+	default:
+		e.measure = cpp.Shared
 	}
 	e.busy.Store(int64(len(e.here) * cfg.Workers))
 	if err := e.setRules(); err != nil {
@@ -406,6 +411,11 @@ func (e *engine) result() *Result {
 		return r
 	}
 	for w := range e.workers() {
+		for _, name := range w.places {
+			if text, ok := w.n.nameTexts.Load(name); ok {
+				r.Addresses = append(r.Addresses, text.(string))
+			}
+		}
 		r.Atomic += w.stats.atomic
 		r.Stolen += w.stats.stolen
 		r.Migrated += w.stats.migrated

@@ -25,8 +25,8 @@ type node struct {
 	writer  *trace.Writer
 	names   []trace.Name // by luna.DeclID
 
-	nameTexts map[trace.Name]string // names in this node's trace
-	known     *identities           // what the numbers of DFs stand for; nil: nobody asks
+	nameTexts sync.Map    // of names in this node's trace: strings by trace.Name
+	known     *identities // what the numbers of DFs stand for; nil: nobody asks
 
 	shards [1 << shardBits]shard
 	cfs    atomic.Uint64 // CFs created here
@@ -87,7 +87,11 @@ type worker struct {
 	args     []cpp.Value
 	outs     []cpp.Value
 	owned    []bool
-	codes    []codeTimes        // by Code.ID
+	codes    []codeTimes    // by Code.ID
+	meter    *cpp.Meter     // while the worker runs
+	spend    func(cpp.Span) // spent
+	calm     cpp.Span       // spans of the thread in which little happened, not told yet
+	places   map[uint64]trace.Name
 	fresh    []bool             // by output: its creation is not recorded yet
 	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze
 	stopped  atomic.Bool        // has returned from loop
@@ -109,7 +113,7 @@ func newNode(e *engine, id int) *node {
 	}
 	for i := range e.cfg.Workers {
 		n.workers = append(n.workers, &worker{actor: actor{n: n, ps: stream(i)}, id: i,
-			codes: slices.Clone(e.codes), wake: make(chan struct{}, 1),
+			codes: make([]codeTimes, len(e.prog.Codes)), wake: make(chan struct{}, 1),
 			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
 	}
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
@@ -144,13 +148,7 @@ func (n *node) streams() (all []*prof.Stream) {
 
 // defineProgram writes the definitions that all events of this node refer to.
 func (n *node) defineProgram() {
-	p, w := n.eng.prog, n.writer
-	n.nameTexts = map[trace.Name]string{}
-	name := func(s string) trace.Name {
-		nm := w.Name(s)
-		n.nameTexts[nm] = s
-		return nm
-	}
+	p, w, name := n.eng.prog, n.writer, n.name
 	for _, c := range p.Codes {
 		w.DefineCode(trace.CodeDef{Code: uint32(c.ID) + 1, Name: name(c.Name), Kind: trace.CodeKind(c.Kind),
 			File: name(c.Pos.File), Line: c.Pos.Line, Col: c.Pos.Col})
@@ -164,6 +162,16 @@ func (n *node) defineProgram() {
 	for i, d := range p.Decls {
 		n.names[i] = name(d.Name)
 	}
+}
+
+// name gives a string its number in this node's trace; 0 where there is none.
+func (n *node) name(s string) trace.Name {
+	if n.writer == nil || s == "" {
+		return 0
+	}
+	nm := n.writer.Name(s)
+	n.nameTexts.Store(nm, s)
+	return nm
 }
 
 // siteOf is the number of a statement in traces.
@@ -310,6 +318,7 @@ func (w *worker) next() *cf {
 		}
 		q.parked = append(q.parked, w)
 		q.mu.Unlock()
+		w.rest()
 		e.ses.Idle.Emit(w.ps)
 		e.leave()
 		<-w.wake // whoever wakes us has counted us again
@@ -329,6 +338,9 @@ func (w *worker) freeze() bool {
 
 func (w *worker) loop() {
 	defer w.stopped.Store(true)
+	w.meter, w.spend = cpp.NewMeter(), w.spent
+	defer w.meter.Close()
+	defer w.rest()
 	for {
 		c := w.next()
 		if c == nil {

@@ -96,7 +96,7 @@ func TestPerfettoAgreesWithTheReport(t *testing.T) {
 				for list := range chunks {
 					for _, p := range list {
 						if p.Consumer != 0 && (p.Factor == slou.FactorU || p.Factor == slou.FactorW ||
-							p.Factor == slou.FactorO && p.Part == slou.OffProcessor) {
+							p.Factor == slou.FactorO && p.Part == slou.PartPreempt) {
 							told[m.CFID(p.Consumer).String()] += p.To - p.From
 						}
 					}

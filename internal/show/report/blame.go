@@ -89,6 +89,10 @@ func (s speaker) why(c *slou.Cause) string {
 		return s.say("idle at the end while %s still runs", c.Producer)
 	case c.Factor == "L":
 		return s.say("%s itself, migrating", who)
+	case c.What != "" && c.Producer != "":
+		return s.say("%s: %s, held by %s", who, c.What, c.Producer)
+	case c.What != "":
+		return who + ": " + c.What
 	}
 	return who
 }

@@ -119,7 +119,7 @@ func namesOf(m *model.Model) map[string]bool {
 		list = append(list, m.Nodes[i].Host)
 		for k := range m.Nodes[i].Workers {
 			for _, w := range m.Nodes[i].Workers[k].Waits {
-				list = append(list, w.Name)
+				list = append(list, w.Name, w.What, w.Site)
 			}
 		}
 	}

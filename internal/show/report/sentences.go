@@ -525,6 +525,7 @@ var sentences = []words.Phrase{
 	{"%s <- %s from %s", "%s <- %s от %s"},
 	{"idle at the end while %s still runs", "простой в конце, пока исполняется %s"},
 	{"%s itself, migrating", "сам %s, при переносе"},
+	{"%s: %s, held by %s", "%s: %s, держал %s"},
 	{"%s in %s: %s", "%s, %s: %s"},
 	{"; most of it for %s", "; больше всего на %s"},
 	{"Parallelism", "Параллелизм"},

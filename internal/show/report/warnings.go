@@ -75,6 +75,12 @@ func warnings(res *slou.Result, lang words.Lang, by string) (out []string) {
 			"%s полезного времени измерено не часами самих потоков и включает время, на которое процессор был "+
 				"отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
 	}
+	if res.OneOff && res.Factors.InsideNS() > 0 {
+		warn("This machine's kernel does not tell how long threads wait for a core. O.preempt is also the time for "+
+			"which CFs were blocked for unknown reasons, W.blocked.",
+			"Ядро этой машины не сообщает, сколько потоки ждут процессор. В O.preempt входит и время, когда ФВ были "+
+				"заблокированы по неизвестной причине, W.blocked.")
+	}
 	if g := res.Messages; g.Violations > 0 {
 		warn("By the nodes' clocks, %d of %s arrived before they were sent. Their time on the link counts as 0.",
 			"По часам узлов раньше отправки пришло %d из %s. Время их передачи считается равным 0.",

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define WHYSLOW_ABI_VERSION 1
+#define WHYSLOW_ABI_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,12 +26,21 @@ typedef struct ws_buf {
 	uint64_t size;
 } ws_buf;
 
-// What the host gives to a library. None of the functions returns, except threw.
+// Why a thread gave its core up. The names stand in Go, in the same order.
+enum { WS_LOCK, WS_IO, WS_SLEEP };
+
+// What the host gives to a library. fail and leave do not return.
 typedef struct ws_host {
 	int64_t *live; // number of ws_bufs that exist
 	void (*fail)(const char *msg);
 	void (*leave)(int code, const char *how); // exit and the like; how: the name of the function
 	void (*threw)(const char *msg);           // an exception left the code fragment
+	// blocking is called before a call that may block. holder is the kernel's number of the thread that holds
+	// the lock, or 0. It returns the time, or 0 if nobody wants to know: then blocked is not called. blocked is
+	// called after the call: site is the address behind it, object that of a lock or 0, fd a descriptor or -1.
+	// Neither changes errno.
+	int64_t (*blocking)(int holder);
+	void (*blocked)(int64_t since, int reason, const void *site, const void *object, int fd);
 } ws_host;
 
 typedef struct ws_entry {

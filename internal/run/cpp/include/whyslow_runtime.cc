@@ -20,7 +20,7 @@ namespace detail {
 // Before the host connects, while static objects are constructed, the library itself counts the buffers.
 static int64_t early_live;
 static int64_t *live = &early_live;
-static const ws_host *host;
+const ws_host *host;
 
 void fail(const std::string &msg)
 {

@@ -7,6 +7,7 @@ namespace ucenv {
 namespace detail __attribute__((visibility("hidden"))) {
 
 // In whyslow_runtime.cpp.
+extern const ws_host *host; // null before the host connects, while static objects are constructed
 void caught(); // called in a wrapper's catch block: reports the exception to the host
 void connect(const ws_host *);
 void flush();

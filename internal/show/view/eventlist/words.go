@@ -76,6 +76,11 @@ var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindLost: {"{count} events of stream {stream} were lost, from {first:time} to {last:time}",
 		"потеряно событий потока {stream}: {count}, с {first:time} по {last:time}"},
 
+	trace.KindThreadTime: {"the thread's last {span}[, up to {ago} ago]: {cpu} of CPU time[, {queued:ns} waiting " +
+		"for a core][, {faulted} for page faults]",
+		"последние {span} потока[, до {ago} назад]: процессорное время {cpu}[, ожидание ядра {queued:ns}][, " +
+			"страниц с диска {faulted}]"},
+
 	trace.KindWaitStarted: {"waits for {name}", "ждёт {name}"},
 	trace.KindWaitEnded:   {"the wait for {name} is over", "ожидание {name} окончено"},
 	trace.KindCollective: {"collective {kind}[ {sync}] of {size} nodes from node {start}[, root {root}][, " +
@@ -83,6 +88,8 @@ var kindTexts = map[trace.Kind]words.Phrase{
 		"коллективная операция {kind}[ {sync}], узлов {size}, с узла {start}[, корень {root}][, отправлено " +
 			"{sent}][, получено {received}]"},
 	trace.KindAcquired: {"has lock {lock}", "захватил блокировку {lock}"},
+	trace.KindBlocked: {"{cf} was blocked for {span}, {reason}[: {what}][, at {site}][, held by {holder}]",
+		"{cf} был заблокирован {span}, {reason}[: {what}][, вызов {site}][, держал {holder}]"},
 	trace.KindReleased: {"gives lock {lock} back", "отпустил блокировку {lock}"},
 
 	trace.KindEntered: {"enters {region}", "входит в {region}"},

@@ -103,7 +103,7 @@ func (c *classes) part(p *slou.Piece) uint32 {
 	if i := c.plain[p.Factor][p.Part]; i > 0 && !named {
 		return i - 1
 	}
-	key := partKey{p.Factor, p.Part, p.Link, p.Name}
+	key := partKey{p.Factor, p.Part, p.Link, p.Waiting()}
 	i, ok := c.index[key]
 	if !ok {
 		i = uint32(len(c.parts))

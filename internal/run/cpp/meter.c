@@ -1,0 +1,306 @@
+//go:build cgo && linux
+
+// What happened to a worker's thread while user code ran: did it run, wait for a core, or wait for something
+// else?
+//
+// Problem. A thread that runs a CF may be off its core for two kinds of reasons: others had the core, or user
+// code had given it up. The kernel counts both for each thread, but each question is a system call: 0.4 us
+// for the thread's CPU time, 0.7 us for its run-queue delay, 0.4 us for its page faults. A CF may be shorter.
+//
+// Plan. A reading of the CPU time ends a span of the thread's time and begins the next. CFs of code fragments
+// that run long get spans of their own: the reading at the end of one serves the start of the next, if that
+// follows within NEAR. Short CFs share spans of SHARE; who reads the trace divides them. The run-queue delay
+// is read once the thread has been off its core for WORTH since the last time: it cannot have grown by more.
+// Where WORTH of a span is still unexplained, voluntary switches tell whether the thread was blocked at all:
+// a hypervisor takes time that no queue knows of. Page faults tell whether it waited for the disk. What
+// remains in doubt counts as time in the queue.
+//
+// A span needs both readings from one thread that the worker did not share between them: the worker may have
+// moved on, and the thread may have run another worker. The thread remembers the last meter, the meter the
+// last thread, and both must agree.
+//
+// Calls that may block report themselves (whyslow_waits.cc). Before such a call a reading not older than
+// WORTH is needed, so a program that makes a million short calls a second pays for one reading per WORTH.
+//
+// A thread's record is never freed, because other threads look there for the CF that holds a lock; the next
+// new thread takes it over.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "meter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Nanoseconds.
+enum {
+	NEAR = 10000,
+	SHARE = 100000,
+	WORTH = 20000,
+	// A lock that was waited for any shorter is not worth a record.
+	SHORT = 2000
+};
+
+// MOST is how many waits of one call are recorded. Of more, the kernel's figures tell.
+enum { MOST = 1 << 15 };
+
+typedef struct thread {
+	struct thread *next;
+	int tid;           // 0: the thread has ended
+	uint64_t cf;       // that runs on it, 0 for none; others read it
+	int schedstat;     // descriptor, -1 if there is none
+	int64_t at, cpu;   // when its CPU time was read last, and what it was
+	int64_t queued;    // run-queue delay when it was read last
+	int64_t off;       // time off the core since then
+	int64_t faults;    // major page faults when they were read last
+	int64_t switches;  // voluntary ones, likewise; -1: not since the thread was left to others
+	ws_meter *meter;   // the last that used the thread
+	ws_meter *active;  // user code runs for it, and no wait is under way
+	ws_meter *waiting; // the wait under way is its
+	uint64_t holder;   // CF that held what is waited for
+} thread;
+
+static __thread thread *self __attribute__((tls_model("initial-exec")));
+static thread *threads;
+static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t ending;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void forget(void *arg)
+{
+	thread *t = arg;
+	if (t->schedstat >= 0) close(t->schedstat);
+	__atomic_store_n(&t->cf, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
+	self = NULL;
+}
+
+static void prepare(void) { pthread_key_create(&ending, forget); }
+
+// add makes the record of the calling thread; NULL without memory.
+static __attribute__((noinline)) thread *add(void)
+{
+	pthread_once(&once, prepare);
+	pthread_mutex_lock(&threads_lock);
+	thread *t = threads;
+	while (t && t->tid) t = t->next;
+	if (!t && (t = calloc(1, sizeof *t))) {
+		t->next = threads;
+		__atomic_store_n(&threads, t, __ATOMIC_RELEASE);
+	}
+	if (t) {
+		t->meter = t->active = NULL;
+		t->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+		__atomic_store_n(&t->tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+		pthread_setspecific(ending, t);
+	}
+	pthread_mutex_unlock(&threads_lock);
+	return self = t;
+}
+
+int ws_tells_queued(void) { return access("/proc/thread-self/schedstat", R_OK) == 0; }
+
+// queued reads the run-queue delay, the second number of the file; what it was if that fails.
+static int64_t queued(const thread *t)
+{
+	char text[80];
+	ssize_t n = t->schedstat < 0 ? -1 : pread(t->schedstat, text, sizeof text - 1, 0);
+	if (n <= 0) return t->queued;
+	text[n] = 0;
+	char *second = strchr(text, ' ');
+	return second ? strtoll(second, NULL, 10) : t->queued;
+}
+
+// count reads the page faults and switches of the thread.
+static void count(thread *t)
+{
+	struct rusage u;
+	if (getrusage(RUSAGE_THREAD, &u) != 0) return;
+	t->faults = u.ru_majflt;
+	t->switches = u.ru_nvcsw;
+}
+
+// look reads the clocks of the thread.
+static void look(thread *t, int64_t now)
+{
+	int64_t cpu = ws_read_clock(CLOCK_THREAD_CPUTIME_ID);
+	t->off += now - t->at - (cpu - t->cpu);
+	t->at = now;
+	t->cpu = cpu;
+	if (t->off >= WORTH) {
+		t->queued = queued(t);
+		t->off = 0;
+	}
+}
+
+static int64_t within(int64_t ns, int64_t most) { return ns < 0 ? 0 : ns > most ? most : ns; }
+
+// close_span hands out what has happened since the last reading that was handed out, up to now.
+static void close_span(ws_meter *m, thread *t, int64_t now, ws_span *s)
+{
+	look(t, now);
+	s->end = now;
+	s->of = now - m->at;
+	s->cpu = within(t->cpu - m->cpu, s->of);
+	int64_t off = s->of - s->cpu;
+	s->queued = t->schedstat < 0 ? -1 : within(t->queued - m->queued, off);
+	s->faulted = 0;
+	if (s->queued >= 0) {
+		int64_t rest = off - s->queued - m->waited, faults = t->faults, switches = t->switches;
+		if (rest >= WORTH) count(t);
+		if (rest >= WORTH && switches >= 0 && t->switches > switches)
+			s->faulted = t->faults > faults ? rest : 0;
+		else
+			s->queued += rest > 0 ? rest : 0;
+	}
+	m->at = now;
+	m->cpu = t->cpu;
+	m->queued = t->queued;
+	m->waited = 0;
+}
+
+// arrive begins to measure a worker on a thread that it was not on before.
+static __attribute__((noinline)) void arrive(ws_meter *m, thread *t, int how)
+{
+	t->meter = m;
+	m->thread = t;
+	m->waited = 0;
+	t->switches = -1;
+	if (how == WS_EACH) {
+		t->queued = queued(t);
+		count(t);
+	}
+	t->off = 0;
+	m->at = t->at = ws_now();
+	m->cpu = t->cpu = ws_read_clock(CLOCK_THREAD_CPUTIME_ID);
+	m->queued = t->queued;
+}
+
+void ws_enter(ws_meter *m, uint64_t cf, int how, ws_result *res)
+{
+	thread *t = self;
+	m->before.of = m->up_to.of = 0;
+	res->cpu = -1;
+	m->count = 0;
+	if (__builtin_expect(!t, 0) && !(t = add())) return;
+	if (how != WS_NOTHING) {
+		if (t->meter != m || m->thread != t) {
+			arrive(m, t, how);
+		} else if (how == WS_EACH) {
+			int64_t now = ws_now();
+			if (now - t->at > NEAR) close_span(m, t, now, &m->before);
+		}
+		if (how == WS_EACH) m->started = t->cpu + (ws_now() - t->at);
+	}
+	__atomic_store_n(&t->cf, cf, __ATOMIC_RELAXED);
+	t->active = m;
+}
+
+void ws_leave(ws_meter *m, int how, ws_result *res)
+{
+	thread *t = self;
+	if (__builtin_expect(!t, 0)) return;
+	t->active = NULL;
+	__atomic_store_n(&t->cf, 0, __ATOMIC_RELAXED);
+	if (how == WS_NOTHING || (how == WS_SHARED && res->end - m->at < SHARE)) return;
+	close_span(m, t, res->end, &m->up_to);
+	if (how == WS_EACH) res->cpu = within(t->cpu - m->started, res->end - res->start);
+}
+
+void ws_rest(ws_meter *m, ws_span *span)
+{
+	thread *t = self;
+	span->of = 0;
+	if (!t || t->meter != m || m->thread != t) return;
+	close_span(m, t, ws_now(), span);
+	t->meter = NULL;
+}
+
+// ---- Calls that block
+
+// holder_of finds the CF that runs on a thread.
+static uint64_t holder_of(int tid)
+{
+	for (thread *t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next)
+		if (__atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == tid) return __atomic_load_n(&t->cf, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int64_t ws_blocking(int holder)
+{
+	thread *t = self;
+	if (!t || !t->active) return 0;
+	ws_meter *m = t->waiting = t->active;
+	t->active = NULL;
+	t->holder = holder ? holder_of(holder) : 0;
+	int64_t now = ws_now();
+	if (t->meter == m && m->thread == t && now - t->at > WORTH) {
+		int err = errno;
+		look(t, now);
+		errno = err;
+	}
+	return now;
+}
+
+// room makes room for one wait more.
+static int room(ws_meter *m)
+{
+	if (m->count < m->room) return 1;
+	int64_t more = m->room ? 2 * m->room : 64;
+	if (more > MOST) return 0;
+	// User code may have its own malloc, in the middle of which it may wait for a lock.
+	void *p = m->room ? mremap(m->waits, m->room * sizeof *m->waits, more * sizeof *m->waits, MREMAP_MAYMOVE)
+					  : mmap(NULL, more * sizeof *m->waits, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) return 0;
+	m->waits = p;
+	m->room = more;
+	return 1;
+}
+
+void ws_blocked(int64_t since, int reason, const void *site, const void *object, int fd)
+{
+	int64_t now = ws_now(), ns = now - since;
+	thread *t = self;
+	ws_meter *m = t->waiting;
+	t->active = m;
+	int64_t least = reason == WS_IO ? WORTH : SHORT; // what files give at once is copied: that is work
+	if (ns < least) return;
+	int err = errno;
+	if (t->meter == m && m->thread == t && ns >= WORTH) {
+		int64_t cpu = t->cpu + (since - t->at), queued = t->queued;
+		look(t, now);
+		ns -= within(t->cpu - cpu, ns);
+		ns -= within(t->queued - queued, ns);
+	}
+	if (ns >= least && room(m)) {
+		ws_wait *w = &m->waits[m->count++];
+		m->waited += ns;
+		w->from = since;
+		w->to = since + ns;
+		w->site = (uint64_t)(uintptr_t)site;
+		w->object = (uint64_t)(uintptr_t)object;
+		w->holder = t->holder;
+		w->reason = reason;
+		char link[32];
+		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+		ssize_t n = fd < 0 ? -1 : readlink(link, w->file, sizeof w->file - 1);
+		w->file[n < 0 ? 0 : n] = 0;
+	}
+	errno = err;
+}
+
+ws_meter *ws_new_meter(void) { return calloc(1, sizeof(ws_meter)); }
+
+void ws_free_meter(ws_meter *m)
+{
+	if (m->room) munmap(m->waits, m->room * sizeof *m->waits);
+	free(m);
+}

@@ -1,0 +1,19 @@
+// What shim.c needs of meter.c.
+#ifndef WHYSLOW_METER_H
+#define WHYSLOW_METER_H
+
+#include "shim.h"
+
+#include <time.h>
+
+int64_t ws_read_clock(clockid_t id); // nanoseconds
+
+// ws_enter and ws_leave stand around a call of user code.
+void ws_enter(ws_meter *m, uint64_t cf, int how, ws_result *res);
+void ws_leave(ws_meter *m, int how, ws_result *res);
+
+// Functions of ws_host.
+int64_t ws_blocking(int holder);
+void ws_blocked(int64_t since, int reason, const void *site, const void *object, int fd);
+
+#endif
