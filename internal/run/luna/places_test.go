@@ -10,21 +10,22 @@ import (
 func TestRulesThatDisagree(t *testing.T) {
 	program := func(sub, rules, main string) string {
 		return "sub row(name a, int i) { " + sub + " } " + rules +
-			"\nsub main() { df x; for i = 0 .. 9 for j = 0 .. 9 put(x[i][j], 1); " + main + " } @ { locator_cyclic x[i][j] => i; }"
+			"\nsub main() { df x; for i = 0 .. 9 for j = 0 .. 9 put(x[i][j], 1); " + main +
+			" } @ { locator_cyclic x[i][j] => i; }"
 	}
 	for _, c := range []struct{ name, sub, rules, main, want, hint string }{
 		{"no rule in the sub", "f(a[i][0]);", "", "row(x, 3);",
-			"sub row looks for a[i][0] on node 0, for lack of a rule, but put(x[i][j], 1) at t.fa:3:50 stores it by the " +
-				"rule at t.fa:3:84", "add locator_cyclic a[i][j] => i; to row"},
+			"sub row looks for a[i][0] on node 0, for lack of a rule, but put(x[i][j], 1) at t.fa:3:50 stores it " +
+				"by the rule at t.fa:3:84", "add locator_cyclic a[i][j] => i; to row"},
 		{"another rule", "f(a[i][0]);", "@ { locator_cyclic a[p][q] => p + 1; }", "row(x, 3);",
-			"sub row looks for a[i][0] by the rule at t.fa:2:44, but put(x[i][j], 1) at t.fa:3:50 stores it by the rule " +
-				"at t.fa:3:84", ""},
+			"sub row looks for a[i][0] by the rule at t.fa:2:44, but put(x[i][j], 1) at t.fa:3:50 stores it by the " +
+				"rule at t.fa:3:84", ""},
 		{"the same rule", "f(a[i][0]);", "@ { locator_cyclic a[p][q] => p; }", "row(x, 3);", "", ""},
 		{"the same in other words", "f(a[i][0]);", "@ { locator_cyclic a[p][q] => 2 * p - p; }", "row(x, 3);", "", ""},
 		{"only where both agree", "f(a[0][i]);", "", "row(x, 3);", "", ""},
 		{"a slice: its rule needs what the sub is not given", "f(a[i]);", "", "row(x[2], 3);",
-			"sub row looks for a[i] on node 0, for lack of a rule, but put(x[i][j], 1) at t.fa:3:50 stores it by the " +
-				"rule at t.fa:3:87", ""},
+			"sub row looks for a[i] on node 0, for lack of a rule, but put(x[i][j], 1) at t.fa:3:50 stores it by " +
+				"the rule at t.fa:3:87", ""},
 		{"a rule that only a run can tell", "f(a[i][0]);", "@ { locator_cyclic a[p][q] => i; }", "row(x, 3);", "", ""},
 		{"made in the sub as well", "put(a[i][10], 1); f(a[i][10]);", "", "row(x, 3);", "", ""},
 	} {
