@@ -91,8 +91,8 @@ func (b brute) walk(cf string, node int, d int64) []mark {
 	return append([]mark{{r, "O.dispatch"}}, b.beforeReady(cf, node, r)...)
 }
 
-// source is what the paper says of a gap, word for word: since the last input was received at the CF's process it
-// is O, from when that was sent L, and before that O. Where nothing was received, all of it is O.
+// source is what the paper says of a gap, word for word: since the last input was received at the CF's
+// process it is O, from when that was sent L, and before that O. Where nothing was received, all of it is O.
 func (b brute) source(cf string, node int, ready int64) []mark {
 	created, _ := b.last("CFEvents.onCreated", cf)
 	got, any := b.find(ready, func(e sloutest.Event) bool {

@@ -174,7 +174,8 @@ func TestPerfettoTimes(t *testing.T) {
 // What a node holds is added up in order of time, whoever tells of it first, and changes at one time count
 // together. What is told a second late still counts from then on.
 func TestPerfettoHeldInOrderOfTime(t *testing.T) {
-	ses, read, finish := perfettoRun(t, prof.RunFacts{Workers: 2}, map[string]any{"counters": []string{"DFHeld"}})
+	ses, read, finish := perfettoRun(t, prof.RunFacts{Workers: 2},
+		map[string]any{"counters": []string{"DFHeld"}})
 	a, b := ses.Stream(0, 0, nil), ses.Stream(0, 1, nil)
 	ses.DFStored.EmitAt(a, 1000, 1, 100)
 	ses.DFStored.EmitAt(a, 3000, 2, 50)

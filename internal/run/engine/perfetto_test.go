@@ -30,8 +30,9 @@ type perfettoRecord struct {
 	}
 }
 
-// What Perfetto shows is what the report says, to the nanosecond: a slice of user code is the useful time of its
-// CF, what the thread did not have the processor in it, and its waits; the peak of DFHeld is that of memory.
+// What Perfetto shows is what the report says, to the nanosecond: a slice of user code is the useful time of
+// its CF, what the thread did not have the processor in it, and its waits; the peak of DFHeld is that of
+// memory.
 func TestPerfettoAgreesWithTheReport(t *testing.T) {
 	const src = `sub main() {
 			df x, y;
