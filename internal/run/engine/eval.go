@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // env is what an expression can refer to: the frame, the CF's inputs, its outputs once executed, the indices
@@ -430,11 +431,13 @@ func (w *worker) recordHome(r *luna.DFRef, id *ident, base int32, v *env, node i
 	if w.err != nil {
 		w.err = nil
 	} else if int(place) != node {
-		num := w.number
+		num := trace.DF(0) // not by a function value: id would go to the heap for every DF
 		if node == w.n.id {
-			num = w.homeNumber
+			num = w.homeNumber(id)
+		} else {
+			num = w.number(id)
 		}
-		w.n.eng.ses.DFPlaced.EmitAt(w.ps, w.now, num(id), int64(place))
+		w.n.eng.ses.DFPlaced.EmitAt(w.ps, w.now, num, int64(place))
 	}
 }
 
