@@ -111,7 +111,7 @@ func TestSlowPipe(t *testing.T) {
 	r.fits(t, "io", "slow_read", 15*ms-ns, "pipe (blocked.cpp:")
 }
 
-// TestSpinningNeighbours: CFs that compute are pre-empted where there are too few cores; they are not blocked.
+// TestSpinningNeighbours: CFs that compute are pre-empted where there are too few cores, and not blocked.
 func TestSpinningNeighbours(t *testing.T) {
 	r := runBlocked(t, fmt.Sprintf("-w %d blocked.fa 0 0 0 400", 4*runtime.NumCPU()))
 	preempted, w := r.Factors["O"].Parts["preempt"], r.Factors["W"].NS
