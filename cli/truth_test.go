@@ -76,7 +76,7 @@ var truths = []knownCause{
 		never: []string{"nothing that is left can make it", "never produced: 1"}},
 }
 
-// alwaysFalse may be said of none of these programs.
+// alwaysFalse may be said of no program.
 var alwaysFalse = []string{"Warning: internal", "NaN", "%!", "-0 ns"}
 
 // account is what is said of a run.

@@ -17,7 +17,7 @@ void c_put(OutputDF &c, int v) { c.setValue(v); }
 void c_work(int us) { sink = spin(us); }
 void c_step(OutputDF &c, int before, int us) { sink = spin(us); c.setValue(before + 1); }
 void c_make(OutputDF &c, int bytes, int us) { sink = spin(us); c.create<char>(bytes)[0] = 1; }
-void c_grow(OutputDF &c, const InputDF &, int bytes, int us) { sink = spin(us); c.create<char>(bytes)[0] = 1; }
+void c_grow(OutputDF &c, const InputDF &, int bytes, int us) { c_make(c, bytes, us); }
 void c_eat(const InputDF &, int us) { sink = spin(us); }
 
 }
