@@ -59,8 +59,8 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		_, node := m.WorkerOf(int(e))
 		node = max(node, 0)
 		own := busy[e] - m.ExecStart[e]
-		if m.Atomic(cf) && m.ExecCPU[e] >= 0 {
-			own = min(own, m.ExecCPU[e])
+		if m.Atomic(cf) {
+			own = ownTime(m, int(e))
 		}
 		g.cf, g.own, g.node = append(g.cf, uint32(cf)), append(g.own, max(own, 0)), append(g.node, uint16(node))
 		for _, df := range m.Inputs(int(e)) {
@@ -88,6 +88,30 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		}
 	}
 	return g, ctx.Err()
+}
+
+// ownTime is how long user code takes with a core of its own: its time less what its thread waited for a core.
+// Where that is not known but the CPU time is, all else but the calls that were blocked was such waiting.
+func ownTime(m *model.Model, e int) int64 {
+	w, _ := m.WorkerOf(e)
+	start, end := m.ExecStart[e], m.EndOf(e)
+	if w == nil {
+		return end - start
+	}
+	if off, ok := w.OffOf(e); ok {
+		return end - start - off.Queued
+	}
+	if m.ExecCPU[e] < 0 {
+		return end - start
+	}
+	own := m.ExecCPU[e]
+	i, _ := slices.BinarySearchFunc(w.Waits, start, func(w model.Wait, t int64) int {
+		return cmp.Compare(w.From, t)
+	})
+	for ; i < len(w.Waits) && w.Waits[i].From < end; i++ {
+		own += min(w.Waits[i].To, end) - w.Waits[i].From
+	}
+	return min(own, end-start)
 }
 
 // values finds where each value was kept: at the node that made it, or that it was sent to without a request.

@@ -149,6 +149,9 @@ func (d *divider) emit(p Piece) {
 	}
 	rest.From = p.To
 	if rest.From < rest.To {
+		if d.rule == RuleSource { // the paper knows no other reason
+			d.queued = rest.To - rest.From
+		}
 		Away(rest.From, rest.To, &d.queued, &d.faulted, func(from, to int64, f Factor, part Part) {
 			rest.From, rest.To, rest.Factor, rest.Part = from, to, f, part
 			d.pass(rest)
