@@ -201,8 +201,7 @@ func (s *Server) listUpdates(w http.ResponseWriter, r *http.Request) {
 	stream(w, r, func() {}, func() (any, <-chan struct{}) {
 		all, changed := s.summaries()
 		for _, sum := range all {
-			if sum.State == live.StateLive || sum.State == live.StateKilled {
-				// Figures of live runs change all the time, and a killed run may come back.
+			if sum.State == live.StateLive { // its figures change all the time
 				tick := make(chan struct{})
 				time.AfterFunc(time.Second, func() { close(tick) })
 				return all, tick

@@ -147,3 +147,98 @@ func TestCollected(t *testing.T) {
 		t.Errorf("%d events of %d", s.Model.Events, m.Events)
 	}
 }
+
+// TestLateSender: a sender is taken in that comes when all others have ended, by itself or by a collector of
+// its group. Until it has ended too, the run is live again.
+func TestLateSender(t *testing.T) {
+	whole := ring(t, 3000)
+	events := uint64(0)
+	var parts [2]string
+	for node := range parts {
+		parts[node] = filepath.Join(t.TempDir(), "part.trace")
+		in := info(trace.EndedDone)
+		in.Nodes = in.Nodes[node : node+1]
+		if err := trace.WriteRunInfo(parts[node], in); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(whole, tracefile.FileName(node)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(parts[node], tracefile.FileName(node)), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, b := range blocks(t, whole) {
+		if !b.Defs {
+			events += uint64(b.Count)
+		}
+	}
+	send := func(addr string, node int) {
+		s := stream.NewSender(stream.Config{Target: stream.Target{Addr: addr}, Source: stream.Folder(parts[node]),
+			Name: parts[node]})
+		go s.Run(t.Context())
+		s.EndSource()
+		if err := s.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, grouped := range []bool{false, true} {
+		runs := live.NewSet()
+		defer runs.Close()
+		shown := make(chan *live.Run, 1)
+		collector := func(cfg collect.Config) string {
+			cfg.Dir = filepath.Join(t.TempDir(), "kept")
+			c, err := collect.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			server := httptest.NewServer(c)
+			t.Cleanup(server.Close)
+			return server.Listener.Addr().String()
+		}
+		addr := collector(collect.Config{OnRun: func(dir string) {
+			r, err := runs.Add(dir, live.Options{})
+			if err != nil {
+				t.Error(err)
+			}
+			shown <- r
+		}})
+		send(addr, 0)
+		r := <-shown
+		until(t, r, "the first sender's end", func(st live.Status) bool { return st.State == trace.EndedDone })
+		// A page that is opened now knows the run as finished.
+		second, err := live.Open(r.Dir(), live.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if st, _ := second.Status(); st.State != trace.EndedDone || st.Events >= events {
+			t.Fatalf("%+v", st)
+		}
+		list, changed := runs.List()
+		if len(list) != 1 {
+			t.Fatal(list)
+		}
+		if grouped {
+			send(collector(collect.Config{Forward: stream.Target{Addr: addr}}), 1)
+		} else {
+			send(addr, 1)
+		}
+		<-changed
+		for _, r := range []*live.Run{r, second} {
+			until(t, r, "all of both", func(st live.Status) bool {
+				return st.State == trace.EndedDone && st.Events == events
+			})
+			s, err := r.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Model.Events != events {
+				t.Errorf("%d events of %d in the snapshot", s.Model.Events, events)
+			}
+			s.Release()
+		}
+	}
+}

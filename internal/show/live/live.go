@@ -26,8 +26,11 @@
 // whole run knew. Later parts are divided without events far before them, so a CF that waited for data made
 // long ago may be divided differently. Properties of nodes and links are sums over all events (long.go).
 //
-// A collector shows thousands of runs. One that ends while nobody looks has no snapshot, and one that was
-// killed is looked at less and less often (seldom).
+// A run that is over may go on: a sender comes back, or one comes that nobody knew of when the others ended.
+// When files in its folder grow, it is live again and followed from its beginning.
+//
+// A collector shows thousands of runs. One that ends while nobody looks has no snapshot. A run that is over,
+// and that nobody sends or looks at, is checked less and less often (seldom).
 package live
 
 import (
@@ -151,6 +154,7 @@ func open(dir string, opt Options, with *shared) (*Run, error) {
 	if r.opt.Alive == nil {
 		r.opt.Alive = r.onThisHost
 	}
+	before := size(dir)
 	state, err := r.finished()
 	if err != nil {
 		return nil, err
@@ -161,13 +165,11 @@ func open(dir string, opt Options, with *shared) (*Run, error) {
 			return nil, err
 		}
 		if r.status.Events <= r.limit() {
-			if state == StateKilled {
-				r.wg.Go(func() {
-					if r.wake() {
-						r.follow()
-					}
-				})
-			}
+			r.wg.Go(func() {
+				if r.wake(before) {
+					r.follow()
+				}
+			})
 			return r, nil
 		}
 	}
@@ -183,35 +185,53 @@ func (r *Run) begin() {
 	r.mu.Unlock()
 }
 
-// How often wake looks: a collector can have thousands of runs that were killed, most of them for good.
+// How often wake looks: a collector can have thousands of runs that are over, most of them for good.
 const (
-	wakeEvery = 5 * pollEvery
-	seldomest = 120 // times wakeEvery
+	wakeEvery = 10 * pollEvery
+	seldomest = 60 // times wakeEvery
 )
 
 // seldom says when to look, less and less often.
 type seldom struct{ wait, waited int }
 
-// due tells whether it is time to look. It is if somebody is known to be there.
-func (s *seldom) due(alive bool) bool {
+// due tells whether it is time to look. It is if somebody is known to send, or looks.
+func (s *seldom) due(needed bool) bool {
 	if s.waited++; s.waited <= s.wait {
-		return alive
+		return needed
 	}
 	s.wait, s.waited = min(2*s.wait+1, seldomest), 0
 	return true
 }
 
-// wake waits until more arrives of a run that counted as killed: its sender was away for longer than anybody
-// waits. The run is live again then, and is followed from its beginning. It returns false if the run was
-// closed.
-func (r *Run) wake() bool {
-	st, _ := r.Status()
+// size is how many bytes the node files of a run and its run.json have, 0 if its folder is gone. Other files
+// may change when the run is over.
+func size(dir string) (n int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".wst" && e.Name() != tracefile.RunFile {
+			continue
+		}
+		if st, err := e.Info(); err == nil && st.Mode().IsRegular() {
+			n += st.Size()
+		}
+	}
+	return n
+}
+
+// wake waits until the files of a run that is over are no longer of a size. Then the run is live again, and
+// has to be followed from its beginning. It returns false if the run was closed.
+func (r *Run) wake(of int64) bool {
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
 	for look := (seldom{}); ; {
 		alive, known := r.opt.Alive()
-		if look.due(alive && known) && files.Size(r.dir) != st.Bytes {
-			break
+		if look.due(alive && known || time.Since(r.lastWatched()) < unused) {
+			if now := size(r.dir); now != of && now > 0 {
+				break
+			}
 		}
 		select {
 		case <-r.ctx.Done():
@@ -219,9 +239,14 @@ func (r *Run) wake() bool {
 		case <-tick.C:
 		}
 	}
+	r.again()
+	return true
+}
+
+// again makes the run live, to be followed from its beginning.
+func (r *Run) again() {
 	r.begin()
 	r.update(func(s *Status) { s.State = StateLive })
-	return true
 }
 
 // Close ends showing the run. Snapshots in use stay valid.
@@ -266,11 +291,16 @@ func (r *Run) Watch() {
 // update changes the status, holding mu, and tells everybody.
 func (r *Run) update(f func(s *Status)) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	before := r.status.State
 	f(&r.status)
+	other := r.status.State != before
 	r.status.Version++
 	close(r.changed)
 	r.changed = make(chan struct{})
+	r.mu.Unlock()
+	if other {
+		r.shared.news.tell()
+	}
 }
 
 // finished says how the run ended, "" if it is not known to have.
@@ -356,14 +386,25 @@ func (r *Run) headers() error {
 	return nil
 }
 
-// follow takes in what arrives until the run is over.
+// follow takes in what arrives until the run is closed.
 func (r *Run) follow() {
-	for r.followOnce() == StateKilled && r.wake() {
+	for {
+		of, over, ok := r.followOnce()
+		switch {
+		case !ok:
+			return
+		case !over:
+			r.again()
+		case !r.wake(of):
+			return
+		}
 	}
 }
 
-// followOnce takes in what arrives until the run seems to be over. It says how it ended, "" if it was closed.
-func (r *Run) followOnce() string {
+// followOnce takes in what arrives until the run seems to be over, and says of which size its files are then.
+// It stops earlier if the run has to be followed from its beginning (not over), and if the run was closed or
+// cannot be read (not ok).
+func (r *Run) followOnce() (of int64, over, ok bool) {
 	f := follow.New(r.dir)
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -371,6 +412,7 @@ func (r *Run) followOnce() string {
 	heard := time.Now()
 	var batch trace.Batch
 	infoVersion := -1
+	ending := "" // nothing was new at the last look, and it had ended so; of is from before this look
 	for {
 		events, lost := uint64(0), uint64(0)
 		news, regions := false, false
@@ -401,24 +443,27 @@ func (r *Run) followOnce() string {
 			return nil
 		})
 		if r.ctx.Err() != nil {
-			return ""
+			return 0, false, false
 		}
 		if err != nil {
 			r.update(func(s *Status) { s.State = StateKilled })
-			return "" // its folder can no longer be read
+			return 0, false, false // its folder can no longer be read
+		}
+		if f.Stale() {
+			return 0, false, true
 		}
 		if n > 0 {
 			heard = time.Now()
 		}
 		inform()
 		if n > 0 || news {
-			size := files.Size(r.dir)
+			bytes := files.Size(r.dir)
 			r.update(func(s *Status) {
 				r.arrived++
 				r.regions = r.regions || regions
 				s.Events += events
 				s.Lost += lost
-				s.Bytes = size
+				s.Bytes = bytes
 				if first <= last {
 					s.WallNS = last - first
 				}
@@ -427,18 +472,23 @@ func (r *Run) followOnce() string {
 		if n == 0 {
 			batch = trace.Batch{} // many runs are silent most of the time
 		}
-		if n == 0 && !news {
-			if state := r.over(f, heard); state != "" {
-				size := files.Size(r.dir) // a block that was cut off makes it more than what was read
-				r.update(func(s *Status) { s.Bytes = size })
-				r.end(state)
-				return state
-			}
+		was := ending
+		if ending = ""; n == 0 && !news {
+			ending = r.over(f, heard)
+		}
+		if ending != "" && ending == was {
+			bytes := files.Size(r.dir) // a block that was cut off makes it more than what was read
+			r.update(func(s *Status) { s.Bytes = bytes })
+			r.end(ending)
+			return of, true, true
+		}
+		if ending != "" {
+			of = size(r.dir)
 		}
 		r.refresh()
 		select {
 		case <-r.ctx.Done():
-			return ""
+			return 0, false, false
 		case <-tick.C:
 		}
 	}

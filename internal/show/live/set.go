@@ -16,10 +16,9 @@ import (
 
 // Set is the runs that are shown.
 type Set struct {
-	mu      sync.Mutex
-	runs    map[string]*Run // by id
-	changed chan struct{}
-	done    chan struct{}
+	mu   sync.Mutex
+	runs map[string]*Run // by id
+	done chan struct{}
 	shared
 
 	givenUp *Run // the last one; relieve alone uses it
@@ -30,6 +29,31 @@ type Set struct {
 type shared struct {
 	budget memory.Budget // of the process; 0: none
 	turns  *turns
+	news   news // a run was added or removed, or its state is another one
+}
+
+// news tells whoever waits that something has changed. Its zero value is ready.
+type news struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed with the next change; nil: nobody waits
+}
+
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changed == nil {
+		n.changed = make(chan struct{})
+	}
+	return n.changed
+}
+
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changed != nil {
+		close(n.changed)
+		n.changed = nil
+	}
 }
 
 const (
@@ -43,8 +67,7 @@ const (
 
 // NewSet makes an empty set.
 func NewSet() *Set {
-	s := &Set{runs: map[string]*Run{}, changed: make(chan struct{}), done: make(chan struct{}),
-		shared: shared{turns: newTurns()}}
+	s := &Set{runs: map[string]*Run{}, done: make(chan struct{}), shared: shared{turns: newTurns()}}
 	go func() {
 		tick := time.NewTicker(tidyEvery)
 		defer tick.Stop()
@@ -83,9 +106,8 @@ func (s *Set) tidy(after time.Duration) {
 		}
 		s.mu.Lock()
 		delete(s.runs, r.id)
-		close(s.changed)
-		s.changed = make(chan struct{})
 		s.mu.Unlock()
+		s.news.tell()
 		r.Close()
 	}
 }
@@ -102,8 +124,7 @@ func (s *Set) Add(dir string, opt Options) (*Run, error) {
 		return nil, err
 	}
 	s.runs[r.id] = r
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.news.tell()
 	return r, nil
 }
 
@@ -114,14 +135,16 @@ func (s *Set) Get(id string) *Run {
 	return s.runs[id]
 }
 
-// List gives all runs, the latest first, and a channel that is closed when another one is added.
+// List gives all runs, the latest first, and a channel that is closed when a run is added or removed, or
+// changes its state.
 func (s *Set) List() ([]*Run, <-chan struct{}) {
+	changed := s.news.wait() // before the list is made
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.SortedFunc(maps.Values(s.runs), func(a, b *Run) int {
 		return cmp.Or(b.Info().Started.Compare(a.Info().Started), strings.Compare(a.dir, b.dir))
 	})
-	return list, s.changed
+	return list, changed
 }
 
 // Close ends showing all runs.

@@ -26,6 +26,9 @@ import (
 //   - A whole index tells what comes next, as it does a Reader. So a block with a damaged header is found if
 //     the file was finished before the Follower came to it, and passed over otherwise.
 //
+// A finished file may go on: a collector cuts its index off when its sender comes back. Then it is no longer
+// Closed, and is followed from the last block given.
+//
 // No file stays open between two calls of Poll: with hundreds of nodes there would be too many.
 
 // Follower reads a trace while it is written, or a whole one, or one that comes to exist
@@ -57,8 +60,10 @@ type followed struct {
 	foreign string      // why it is left out
 	begun   bool        // it is not: its blocks are given
 	headErr error       // why not
-	over    bool        // there is nothing more to come, or it is given up
+	over    bool        // it is given up
+	twin    bool        // another file holds its node
 	idle    bool        // all was given that was there at the last look
+	end     int64       // of the last block given
 
 	indexed []tracefile.Block // what the index says is left
 	held    *tracefile.Block  // given, but the call failed: to be given again
@@ -89,7 +94,7 @@ func (f *Follower) Defs(node int) *trace.Defs {
 	return nil
 }
 
-// Closed reports whether a node's file has its index: its writer has finished it. All of
+// Closed reports whether a node's file has its index: its writer has finished it, for now. All of
 // its blocks were given then, unless Poll ended with an error.
 func (f *Follower) Closed(node int) bool {
 	ff := f.nodes[node]
@@ -108,6 +113,18 @@ func (f *Follower) Lost(node int) uint64 {
 		return ff.lost + uint64(ff.MissingDefs())
 	}
 	return ff.lost
+}
+
+// Stale reports whether there is a file now that this Follower gave up and a new one would read: it was
+// removed, cut or replaced meanwhile.
+func (f *Follower) Stale() bool {
+	return slices.ContainsFunc(f.files, func(ff *followed) bool {
+		if !ff.over || ff.twin {
+			return false
+		}
+		st, err := os.Stat(ff.Path)
+		return err == nil && st.Mode().IsRegular()
+	})
 }
 
 // Problems returns what is wrong with what came so far. That something has not come is none.
@@ -201,11 +218,16 @@ func (ff *followed) giveUp(format string, args ...any) {
 	ff.over = true
 }
 
+// goOn lets a finished file continue whose index was cut off.
+func (ff *followed) goOn() {
+	ff.Closed, ff.indexed, ff.Scan = false, nil, tracefile.Scan{At: ff.end}
+}
+
 // open opens a file if there may be something new in it.
 func (ff *followed) open() *os.File {
 	st, err := os.Stat(ff.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && ff.stat == nil:
+	case errors.Is(err, fs.ErrNotExist) && (ff.stat == nil || ff.Closed && ff.idle):
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		ff.giveUp("the file was removed while it was read")
@@ -216,7 +238,7 @@ func (ff *followed) open() *os.File {
 	case !st.Mode().IsRegular(): // opening a pipe might wait for ever
 		ff.giveUp("%v", files.Odd(st.Mode()))
 		return nil
-	case ff.idle && st.Size() == ff.Size && os.SameFile(st, ff.stat):
+	case ff.idle && st.Size() == ff.Size && (ff.Closed || os.SameFile(st, ff.stat)):
 		return nil
 	}
 	file, err := files.Open(ff.Path)
@@ -224,6 +246,9 @@ func (ff *followed) open() *os.File {
 		if st, err = file.Stat(); err != nil {
 			file.Close()
 		}
+	}
+	if err == nil && ff.Closed && st.Size() != ff.Size {
+		ff.goOn()
 	}
 	switch {
 	case err != nil:
@@ -270,7 +295,6 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.
 		b, ok := ff.nextBlock()
 		if !ok {
 			ff.idle = true
-			ff.over = ff.Closed
 			return n, nil
 		}
 		if b.Kind != tracefile.DataBlock && b.Kind != tracefile.DefsBlock {
@@ -295,6 +319,7 @@ func (f *Follower) poll(ctx context.Context, ff *followed, fn func(b *tracefile.
 				ff.NoteBad(&b, err)
 			}
 		}
+		ff.end = b.End()
 		raw := tracefile.NewRawBlock(ff.Node, &b, f.raw)
 		if err := fn(&raw); err != nil {
 			ff.held = &b
@@ -325,8 +350,9 @@ func (f *Follower) begin() {
 		case ff.foreign != "":
 		case f.nodes[ff.Node] != nil:
 			ff.giveUp("another file holds node %d, too: this one is left out", ff.Node)
+			ff.twin = true
 		default:
-			ff.begun, ff.At = true, tracefile.HeaderSize
+			ff.begun, ff.At, ff.end = true, tracefile.HeaderSize, tracefile.HeaderSize
 			f.nodes[ff.Node] = ff
 			if ff.Run.Told() {
 				f.of = of

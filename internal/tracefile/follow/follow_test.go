@@ -298,6 +298,73 @@ func TestFollowFaults(t *testing.T) {
 	}
 }
 
+// A finished file goes on: its index is cut off, and more blocks come, as when a sender is back.
+func TestFollowFinishedThatGoesOn(t *testing.T) {
+	whole := t.TempDir()
+	if err := os.WriteFile(filepath.Join(whole, tracefile.FileName(0)), tracetest.File(t), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var blocks [][]byte
+	if _, err := New(whole).Poll(t.Context(), func(b *tracefile.RawBlock) error {
+		blocks = append(blocks, bytes.Clone(b.Bytes))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := follow(t, New(whole), nil)
+	dir := t.TempDir()
+	f := New(dir)
+	var got []string
+	for _, part := range [][][]byte{blocks[:len(blocks)/2], blocks[len(blocks)/2:]} {
+		a, err := tracefile.OpenAppend(t.Context(), dir, 0, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) > 0 {
+			if got = follow(t, f, got); f.Closed(0) {
+				t.Error("closed without an index")
+			}
+		}
+		for _, b := range part {
+			if err := a.Append(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		if got = follow(t, f, got); !f.Closed(0) {
+			t.Error("not closed")
+		}
+	}
+	if !slices.Equal(got, want) || f.Lost(0) > 0 || len(texts(f.Problems())) > 0 || f.Stale() {
+		t.Errorf("%d events of %d, lost %d, problems %q", len(got), len(want), f.Lost(0), f.Problems())
+	}
+}
+
+// A file that was given up and is there again needs a new Follower.
+func TestStale(t *testing.T) {
+	dir := t.TempDir()
+	file, whole := filepath.Join(dir, tracefile.FileName(0)), tracetest.File(t)
+	if err := os.WriteFile(file, whole[:len(whole)/2], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := New(dir)
+	follow(t, f, nil)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if follow(t, f, nil); f.Stale() {
+		t.Error("stale, though nothing is there")
+	}
+	if err := os.WriteFile(file, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if follow(t, f, nil); !f.Stale() {
+		t.Error("not stale, though the file is back")
+	}
+}
+
 // Whatever a file holds and however it grows: no panic, no endless loop, and what comes is
 // what a Reader finds, or less of it.
 func FuzzFollow(f *testing.F) {
