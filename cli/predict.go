@@ -70,8 +70,8 @@ single machine as a trace, which report, view and diff read like any other.
 	f.IntSliceVarP(&o.workers, "workers", "w", nil, "`numbers` of workers of each node (default: as recorded)")
 	f.DurationVar(&o.latency, "link-latency", 0, "time that a link adds to a message, such as 50us"+
 		" (default: as recorded)")
-	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for no"+
-		" limit (default: as recorded)")
+	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for"+
+		" no limit (default: as recorded)")
 	f.StringArrayVar(&o.speed, "speed", nil, "`CODE=FACTOR`: that code fragment is so many times as fast")
 	f.StringArrayVar(&o.cost, "cost", nil, "`WHAT=TIME`: that work of the run-time system takes so long: "+
 		strings.Join(simulate.CostNames(), ", "))

@@ -14,10 +14,11 @@ import (
 // What the threads of workers did while CFs ran: GlobalEvents.onThreadTime and SyncEvents.onBlocked.
 //
 // A span of a thread's time says how long it ran, waited for a core and waited for page faults. It may have
-// many CFs, and time between them. Where the CPU time of a CF was measured by itself, it stays. To the others,
-// and to the gaps, goes what is left of the span's CPU time, shortest first: times are cut at one length, so
-// that they add up to it. For whoever was pre-empted among CFs of microseconds stands out by a thousand times.
-// What each is short of was spent off the core, and the span's reasons for that are divided in proportion.
+// many CFs, and time between them. Where the CPU time of a CF was measured by itself, it stays. To the
+// others, and to the gaps, goes what is left of the span's CPU time, shortest first: times are cut at one
+// length, so that they add up to it. For whoever was pre-empted among CFs of microseconds stands out by a
+// thousand times. What each is short of was spent off the core, and the span's reasons for that are divided
+// in proportion.
 
 // OffProcessor tells why the thread was off its core during an execution, and before it, in nanoseconds.
 // Calls that were recorded as blocked do not count. What is left of the execution the thread was blocked for
@@ -92,8 +93,8 @@ func (s *stream) divideSpans() {
 	s.spans = nil
 }
 
-// shareCPU divides CPU time among the slices that have none of their own: no slice gets more than a limit, or
-// than its length.
+// shareCPU divides CPU time among the slices that have none of their own: no slice gets more than a limit,
+// or than its length.
 func shareCPU(list []slice, cpu int64) {
 	var open []int
 	sum := int64(0)
@@ -158,7 +159,8 @@ func (s *stream) reorderOff(order []int) {
 	slices.SortFunc(s.off, func(x, y OffProcessor) int { return cmp.Compare(x.Execution, y.Execution) })
 }
 
-// OffOf tells why the thread was off its core during an execution of a worker; false where that is not known.
+// OffOf tells why the thread was off its core during an execution of a worker; false where that is not
+// known.
 func (w *Worker) OffOf(execution int) (OffProcessor, bool) {
 	i, ok := slices.BinarySearchFunc(w.Off, execution, func(o OffProcessor, e int) int {
 		return cmp.Compare(o.Execution, e)
@@ -169,7 +171,8 @@ func (w *Worker) OffOf(execution int) (OffProcessor, bool) {
 	return w.Off[i], true
 }
 
-// proportion is the part of ns that is to it as part to whole, at most part; 0 of nothing and of the unknown.
+// proportion is the part of ns that is to it as part to whole, at most part; 0 of nothing and of the
+// unknown.
 func proportion(ns, part, whole int64) int64 {
 	if ns <= 0 || part <= 0 || whole <= 0 {
 		return 0

@@ -147,7 +147,8 @@ var AllParts = []Part{
 	{Factor: "W", Name: "lock", Means: Phrase{Russian: "блокировка"}, Rare: true},
 	{Factor: "W", Name: "io", Means: Phrase{"files and sockets", "файлы и сокеты"}, Rare: true},
 	{Factor: "W", Name: "sleep", Means: Phrase{"sleeping", "сон"}, Rare: true},
-	{Factor: "W", Name: "page-fault", Means: Phrase{"pages read from disk", "страницы, читаемые с диска"}, Rare: true},
+	{Factor: "W", Name: "page-fault", Means: Phrase{"pages read from disk", "страницы, читаемые с диска"},
+		Rare: true},
 	{Factor: "W", Name: "blocked", Means: Phrase{"blocked, reason unknown", "ожидание по неизвестной причине"},
 		Rare: true},
 	// In a run of regions.
@@ -171,8 +172,8 @@ func PartOf(name string) (part Part) {
 	return part
 }
 
-// Meaning says what a part of a factor means; nothing where the name says all, as that of a link does, or the
-// English name of a pattern of waiting.
+// Meaning says what a part of a factor means; nothing where the name says all, as that of a link does, or
+// the English name of a pattern of waiting.
 func Meaning(factor, part string) Phrase {
 	for _, p := range AllParts {
 		if p.Factor == factor && p.Name == part {
@@ -185,8 +186,8 @@ func Meaning(factor, part string) Phrase {
 	return Phrase{Russian: Lowered(Metrics[part].Name[Russian])}
 }
 
-// Waited names what was waited for: parts of W and patterns of waiting have Russian names, everything else its
-// own. A part may be followed by what it was, as in "lock: counter_mutex (step.cpp:12)".
+// Waited names what was waited for: parts of W and patterns of waiting have Russian names, everything else
+// its own. A part may be followed by what it was, as in "lock: counter_mutex (step.cpp:12)".
 func Waited(name string) Phrase {
 	part, what, more := strings.Cut(name, ": ")
 	for _, p := range AllParts {

@@ -175,8 +175,8 @@ func (a *advisor) leftLate(ns int64, one bool, name, call string, evidence map[s
 	if one {
 		who = words.Say("Thread %s was late", "Поток %s опаздывал", name)
 	}
-	text := words.Say("%s, mostly at %s, because it left the collective before later than the others: they waited "+
-		"%s (%s) for that. It had no core then: %s",
+	text := words.Say("%s, mostly at %s, because it left the collective before later than the others: they "+
+		"waited %s (%s) for that. It had no core then: %s",
 		"%s (дольше всего в %s), потому что позже других выходил из предыдущей коллективной операции: из-за этого "+
 			"остальные ждали %s (%s). У него не было ядра: %s",
 		who, call, words.Time(ns), a.share(ns), a.whoTookCores())

@@ -9,8 +9,8 @@ import (
 )
 
 // graph is what a recorded run had to do, without its times: executions in the order of CFs, values of DFs,
-// and who needs what. Value i+1 is creation i of the model; 0 is a DF that was there from the start, or whose
-// creation was not recorded.
+// and who needs what. Value i+1 is creation i of the model; 0 is a DF that was there from the start, or
+// whose creation was not recorded.
 type graph struct {
 	m *model.Model
 
@@ -90,8 +90,9 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 	return g, ctx.Err()
 }
 
-// ownTime is how long user code takes with a core of its own: its time less what its thread waited for a core.
-// Where that is not known but the CPU time is, all else but the calls that were blocked was such waiting.
+// ownTime is how long user code takes with a core of its own: its time less what its thread waited for a
+// core. Where that is not known but the CPU time is, all else but the calls that were blocked was such
+// waiting.
 func ownTime(m *model.Model, e int) int64 {
 	w, _ := m.WorkerOf(e)
 	start, end := m.ExecStart[e], m.EndOf(e)
@@ -114,7 +115,8 @@ func ownTime(m *model.Model, e int) int64 {
 	return min(own, end-start)
 }
 
-// values finds where each value was kept: at the node that made it, or that it was sent to without a request.
+// values finds where each value was kept: at the node that made it, or that it was sent to without a
+// request.
 func (g *graph) values() {
 	m := g.m
 	g.home, g.size = make([]uint16, len(m.MadeTime)+1), make([]int64, len(m.MadeTime)+1)

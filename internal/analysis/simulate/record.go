@@ -36,10 +36,6 @@ type recorded struct {
 	sent    uint64 // messages and requests
 }
 
-// off are the events that a simulated run does not have.
-var off = []trace.Kind{trace.KindDFStored, trace.KindDFDropped, trace.KindDFDestroy, trace.KindReadyQueue,
-	trace.KindSendQueue, trace.KindRelations}
-
 // newRecorder starts the trace of a run in a folder; id is that of the run.
 func newRecorder(r *run, dir, id string) (*recorder, error) {
 	g, m := r.g, r.m

@@ -126,7 +126,8 @@ func (s *Simulator) doubts(r *run) []words.Text {
 	}
 	if r.res.Messages > 0 && c.Samples["transport"] == 0 {
 		doubt("No message was recorded: each is assumed to take %s beside the latency of its link.",
-			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи.", words.Time(c.TransportNS))
+			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи.",
+			words.Time(c.TransportNS))
 	}
 	if g.steals > 0 {
 		doubt("CFs that were stolen go where they went.", "Украденные ФВ уходят туда же, куда и раньше.")

@@ -9,9 +9,9 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// sums collects the pieces of one worker. A process sends its sums to member 0 as they are; fields with small
-// letters stay behind. What only the whole run needs goes to a tally, which workers that are divided one
-// after another share.
+// sums collects the pieces of one worker. A process sends its sums to member 0 as they are; fields with
+// small letters stay behind. What only the whole run needs goes to a tally, which workers that are divided
+// one after another share.
 type sums struct {
 	*tally
 	ID            model.WorkerID
@@ -363,8 +363,8 @@ func (t *tally) causeList(null map[Factor]bool) []Cause {
 	return out
 }
 
-// cells holds an amount of time for every factor and part. Parts whose names are not known beforehand, of L, W
-// and in runs of regions, are stored as a whole.
+// cells holds an amount of time for every factor and part. Parts whose names are not known beforehand, of L,
+// W and in runs of regions, are stored as a whole.
 type cells [cellCount]int64
 
 const cellCount = int(FactorLoss) + int(PartCount)

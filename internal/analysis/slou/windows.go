@@ -9,11 +9,11 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Windows divides the time of each of a number of equal stretches of the run. Tables are lists of rows; a row
-// has one number, in nanoseconds, per window. Rows of the whole run have every part; those of nodes and
+// Windows divides the time of each of a number of equal stretches of the run. Tables are lists of rows; a
+// row has one number, in nanoseconds, per window. Rows of the whole run have every part; those of nodes and
 // workers have links, and waits with names of their own, as one row each of L and W, so that their size does
-// not grow with the square of the number of nodes. Rows without any time are left out. The rows of a table add up to the run, node or worker; the run's without
-// ExtraCoresNS, which is known of the whole run only.
+// not grow with the square of the number of nodes. Rows without any time are left out. The rows of a table
+// add up to the run, node or worker; the run's without ExtraCoresNS, which is known of the whole run only.
 type Windows struct {
 	Count int `json:"count"`
 	// of every window; the last one may be shorter. Window i starts at i x LengthNS

@@ -12,8 +12,8 @@ import (
 // Cube's own libraries do not parse XML: they have a grammar of these files, and refuse, misread or crash on
 // what an XML parser takes. accepts fails on what they fail on:
 //
-//   - <attr> is one tag, <attr/>: a pair of tags is a syntax error in both libraries. Every other element is a
-//     pair of tags: <mirrors/> is a syntax error.
+//   - <attr> is one tag, <attr/>: a pair of tags is a syntax error in both libraries. Every other element is
+//     a pair of tags: <mirrors/> is a syntax error.
 //   - Only five entities are decoded. Others appear literally: &#34; in the name of a region.
 //   - Text and attributes are on one line, but for the numbers of a <row>.
 //   - Elements have their order, and no others are between: Cube 3 refuses a <descr> in a <node>.

@@ -1,21 +1,21 @@
-// Package engine executes a luna.Program: nodes with a store and workers, DFs posted, requested, counted down
-// and destroyed, CFs created, placed, migrated, stolen and run, until nothing is left to do.
+// Package engine executes a luna.Program: nodes with a store and workers, DFs posted, requested, counted
+// down and destroyed, CFs created, placed, migrated, stolen and run, until nothing is left to do.
 //
 // # How it works
 //
 // A node has a FIFO queue of CFs that can go on, workers (goroutines) that serve it, a store (store.go), and
 // a goroutine that handles messages from other nodes; where the network is slow to wake it, idle workers do
-// that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it. If a DF is missing,
-// the CF leaves the worker, and the answer to its request queues it again. Children are queued when the step
-// that created them returns, in textual order; what a post wakes is queued at that moment. With one node and
-// one worker this gives the order of execution that LuNA programs expect.
+// that too (Serve). A CF walks through its stages (step.go) on whichever worker holds it. If a DF is
+// missing, the CF leaves the worker, and the answer to its request queues it again. Children are queued when
+// the step that created them returns, in textual order; what a post wakes is queued at that moment. With one
+// node and one worker this gives the order of execution that LuNA programs expect.
 //
 // # The end
 //
 // Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a
-// worker counts it first, so zero means that nothing can happen any more: the run is over, and CFs that still
-// exist can never finish. The count changes only when a worker parks or a message is sent; running CFs costs
-// nothing.
+// worker counts it first, so zero means that nothing can happen any more: the run is over, and CFs that
+// still exist can never finish. The count changes only when a worker parks or a message is sent; running CFs
+// costs nothing.
 //
 // With the other nodes in other processes (Config.Part, part.go), each process counts for itself, without
 // messages under way, and the processes find out together that nothing is left to do (quiet.go).
@@ -97,8 +97,8 @@ type Result struct {
 	Migrated int64
 	Stolen   int64
 	Messages int64
-	// Addresses are the texts FILE+0xOFFSET that SyncEvents.onBlocked has: what they mean is known as long as the
-	// files are as they are.
+	// Addresses are the texts FILE+0xOFFSET that SyncEvents.onBlocked has: what they mean is known as long as
+	// the files are as they are.
 	Addresses []string
 }
 

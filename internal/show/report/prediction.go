@@ -54,7 +54,10 @@ func Predicted(w io.Writer, p *Prediction, lang string, opt Options) error {
 // there are too few to tell, or where both nodes and workers differ, so that there is no order.
 func (p *Prediction) pays() *simulate.Result {
 	list := p.Machines
-	if len(list) < 3 || list[0].Nodes != list[len(list)-1].Nodes && list[0].Workers != list[len(list)-1].Workers {
+	if len(list) < 3 {
+		return nil
+	}
+	if last := list[len(list)-1]; list[0].Nodes != last.Nodes && list[0].Workers != last.Workers {
 		return nil
 	}
 	for i, m := range list[:len(list)-1] {

@@ -58,7 +58,8 @@ func warnings(res *slou.Result, lang words.Lang, by string) (out []string) {
 		name := words.Say("%s", "хосте %s", h.Host.Host)
 		switch {
 		case h.hosts > 1:
-			name = words.Say("each of %d hosts (%s and others)", "каждом из %d хостов (%s и другие)", h.hosts, h.Host.Host)
+			name = words.Say("each of %d hosts (%s and others)", "каждом из %d хостов (%s и другие)", h.hosts,
+				h.Host.Host)
 		case h.Host.Host == "":
 			name = words.Say("the host", "одном хосте")
 		}
@@ -76,8 +77,8 @@ func warnings(res *slou.Result, lang words.Lang, by string) (out []string) {
 				"отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
 	}
 	if res.OneOff && res.Factors.InsideNS() > 0 {
-		warn("This machine's kernel does not tell how long threads wait for a core. O.preempt is also the time for "+
-			"which CFs were blocked for unknown reasons, W.blocked.",
+		warn("This machine's kernel does not tell how long threads wait for a core. O.preempt is also the time "+
+			"for which CFs were blocked for unknown reasons, W.blocked.",
 			"Ядро этой машины не сообщает, сколько потоки ждут процессор. В O.preempt входит и время, когда ФВ были "+
 				"заблокированы по неизвестной причине, W.blocked.")
 	}

@@ -76,8 +76,8 @@ var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindLost: {"{count} events of stream {stream} were lost, from {first:time} to {last:time}",
 		"потеряно событий потока {stream}: {count}, с {first:time} по {last:time}"},
 
-	trace.KindThreadTime: {"the thread's last {span}[, up to {ago} ago]: {cpu} of CPU time[, {queued:ns} waiting " +
-		"for a core][, {faulted} for page faults]",
+	trace.KindThreadTime: {"the thread's last {span}[, up to {ago} ago]: {cpu} of CPU time[, {queued:ns} " +
+		"waiting for a core][, {faulted} for page faults]",
 		"последние {span} потока[, до {ago} назад]: процессорное время {cpu}[, ожидание ядра {queued:ns}][, " +
 			"страниц с диска {faulted}]"},
 
