@@ -71,11 +71,8 @@ func (b *builder) bounds() {
 	for _, s := range b.streams {
 		first, last = earlier(first, s.First), max(last, s.Last)
 		m.Start, finished = earlier(m.Start, s.Started), max(finished, s.Finished)
-		if n := &m.Nodes[s.Node]; m.Info.Node(s.Node) == nil && s.ID >= len(n.Workers) &&
-			(s.Runs.len() > 0 || s.Executes || s.Started != None) {
-			n.Workers = append(n.Workers, make([]Worker, s.ID+1-len(n.Workers))...)
-		}
 	}
+	b.countWorkers()
 	if m.Start == None {
 		m.Start = first
 	}

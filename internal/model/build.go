@@ -44,7 +44,8 @@ type damage struct {
 }
 
 func newBuilder(info *trace.RunInfo, nodes []int) *builder {
-	if info == nil {
+	none := info == nil
+	if none {
 		info = &trace.RunInfo{}
 	}
 	count := 0
@@ -56,7 +57,7 @@ func newBuilder(info *trace.RunInfo, nodes []int) *builder {
 			count = max(count, n.Node+1)
 		}
 	}
-	m := &Model{Info: info, Nodes: make([]Node, count), defs: make([]*trace.Defs, count)}
+	m := &Model{Info: info, NoInfo: none, Nodes: make([]Node, count), defs: make([]*trace.Defs, count)}
 	for _, n := range info.Nodes {
 		if n.Node < 0 || n.Node > trace.MaxNode {
 			continue

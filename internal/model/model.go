@@ -133,6 +133,7 @@ type Placed struct {
 // Model is one execution.
 type Model struct {
 	Info      *trace.RunInfo // never nil
+	NoInfo    bool           // there is no run.json: see CountWorkers
 	Start     int64          // earliest onProgramStarted
 	End       int64          // latest onProgramFinished, or the last recorded time of a killed run
 	Killed    bool           // a worker has no onProgramFinished

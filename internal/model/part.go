@@ -16,6 +16,7 @@ type stretch struct {
 	// offsets are, by node, the least and the greatest offset of its clock.
 	offsets map[int]trace.Span
 	spans   map[streamKey]trace.Span
+	roles   map[streamKey]role // findRoles
 }
 
 type streamKey struct{ node, stream int }
@@ -59,6 +60,9 @@ func findPart(ctx context.Context, r *trace.Reader, in *trace.Span) (*stretch, e
 		}
 		return ctx.Err()
 	})
+	if err == nil {
+		p.roles, err = findRoles(ctx, r)
+	}
 	return p, err
 }
 
@@ -72,7 +76,7 @@ func (p *stretch) enter(s *stream, c *trace.Cursor) {
 		s.event(e.time, e.kind, e.args)
 	}
 	span := p.spans[key]
-	s.First, s.Last = span.From, span.To
+	s.First, s.Last, s.Role = span.From, span.To, p.roles[key]
 	by := p.offsets[s.Node]
 	c.Within(trace.Span{From: query.Shift(p.in.From, -by.To), To: query.Shift(p.in.To, -by.From)})
 }

@@ -107,7 +107,7 @@ func (h *sharing) tellSummaries() error {
 	var own []facts
 	for _, s := range h.own {
 		f := s.facts
-		f.Executes, f.Entered = s.Runs.len() > 0, s.log != nil
+		f.Entered = s.log != nil
 		own = append(own, f)
 	}
 	all, err := procs.AllOf(h.g, own)

@@ -44,7 +44,8 @@ type facts struct {
 	StartedCPU, FinishedCPU int64
 	Lost                    []loss
 	Syncs                   []ClockSync
-	Executes, Entered       bool // of one that another process reads: it has executions, or regions
+	Entered                 bool // of one that another process reads: it has regions
+	Role                    role // of one that is read in part: what the rest of it shows
 }
 
 // rows are the columns of a stream that other processes may be told of. Inputs of an execution end where

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -172,6 +173,10 @@ func Check(ctx context.Context, r *trace.Reader) (*Report, error) {
 	if err := c.readClocks(ctx); err != nil {
 		return nil, err
 	}
+	var err error
+	if c.workers, err = model.CountWorkers(ctx, r); err != nil {
+		return nil, err
+	}
 	for _, node := range r.Nodes() {
 		c.collisions(node)
 	}
@@ -191,6 +196,8 @@ func Check(ctx context.Context, r *trace.Reader) (*Report, error) {
 type checker struct {
 	r     *trace.Reader
 	found found
+	// workers are those counted of nodes that run.json does not tell of.
+	workers map[int]int
 	// Where there are several processes:
 	clocks      [][]model.ClockSync // comparisons by node, in order of time
 	corrections [][]model.ClockSync // by node
@@ -222,9 +229,12 @@ func (c *checker) report(streams []*stream) *Report {
 		}
 	}
 	for _, g := range c.r.Gaps() {
-		if n := info.Node(g.Node); n == nil || g.Stream < n.Workers {
+		if c.isWorker(g.Node, g.Stream) {
 			rep.LossNS += g.NS()
 		}
+	}
+	if info == nil {
+		rep.Problems = append(rep.Problems, c.noInfo())
 	}
 	rep.Whole = len(rep.Problems) == 0 && c.loss == 0
 	c.complete = len(problems) == 0 && c.loss == 0
@@ -244,6 +254,24 @@ func (c *checker) report(streams []*stream) *Report {
 	rep.Consistent = len(rep.Findings) == 0
 	rep.Clocks, rep.Order = c.clockFacts()
 	return rep
+}
+
+// isWorker tells whether a stream is a worker's.
+func (c *checker) isWorker(node, stream int) bool {
+	if n := c.r.Run().Node(node); n != nil {
+		return stream < n.Workers
+	}
+	return stream < c.workers[node]
+}
+
+// noInfo says that there is no run.json, and what is assumed instead.
+func (c *checker) noInfo() string {
+	sum := 0
+	for _, n := range c.workers {
+		sum += n
+	}
+	return fmt.Sprintf("%s is missing. Instead, what the streams recorded tells which of them are workers:"+
+		" %d on %d nodes", tracefile.RunFile, sum, len(c.workers))
 }
 
 // unfit tells why a rule cannot be checked, "" if it can.

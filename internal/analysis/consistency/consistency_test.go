@@ -301,6 +301,7 @@ func TestRunsThatDidNotEnd(t *testing.T) {
 // A program that records executions only is not found fault with.
 func TestFewKinds(t *testing.T) {
 	rep := check(t, write(t, `
+#run {"nodes":[{"node":0,"workers":1}]}
 0 Global.onProgramStarted
 1 CF.onStarted 0.1 1
 2 CF.onFinished 0.1 1

@@ -60,9 +60,7 @@ func newStream(c *checker, s trace.StreamInfo) *stream {
 	if s.Node < len(c.corrections) {
 		st.clock = c.corrections[s.Node]
 	}
-	if n := c.r.Run().Node(s.Node); n != nil {
-		st.worker = s.Stream < n.Workers
-	}
+	st.worker = c.isWorker(s.Node, s.Stream)
 	return st
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -20,7 +21,20 @@ func (a *Everything) Warnings() []string {
 	if a.SLOU == nil {
 		return nil
 	}
-	return warnings(a.SLOU, words.LangOf(a.language), a.by)
+	lang := words.LangOf(a.language)
+	list := warnings(a.SLOU, lang, a.by)
+	if a.model != nil && a.model.NoInfo {
+		list = append([]string{noInfo(a.model).In(lang)}, list...)
+	}
+	return list
+}
+
+// noInfo says that there is no run.json, and what is assumed instead.
+func noInfo(m *model.Model) words.Text {
+	return words.Say("run.json is missing. Instead, what the streams recorded tells which of them are workers: "+
+		"%d in all.",
+		"Файла run.json нет. Какие потоки событий — рабочие, определено по тому, что в них записано: рабочих "+
+			"всего %d.", m.Workers())
 }
 
 // warnings are those about a result, of whose splits the user asked for by.
