@@ -10,6 +10,9 @@
  * at some time between question and answer, about in the middle. This is done at the start and at the end;
  * readers of the trace interpolate.
  *
+ * Nodes that read the same clock need not ask: those of one running system, whatever it calls itself. Names
+ * tell nothing: two hosts may have the same one, and containers of a host different ones.
+ *
  * Nobody waits forever. A node that gets no answer in time never asks again, because a late answer would be
  * mistaken for the next one. If a node says nothing in its turn, node 0 stops listening to anybody. */
 
@@ -25,6 +28,21 @@ enum {
 };
 enum { WSC_GO = 1, WSC_NEVER = 2 };
 enum { WSC_PATIENCE = 2 }; /* seconds to wait for an answer */
+
+/* wsc_clock_of_host identifies the clock of this process in 59 bits: the running system by the id that Linux
+ * gives it when it starts, or else by its name; and, in a container with a time of its own, how far that is
+ * from the system's. */
+static uint64_t wsc_clock_of_host(void) {
+    char boot[64], ahead[256];
+    size_t n = wsi_read_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    size_t m = wsi_read_file("/proc/self/timens_offsets", ahead, sizeof ahead);
+    if (!n) {
+        gethostname(boot, sizeof boot - 1);
+        boot[sizeof boot - 1] = 0;
+        n = strlen(boot);
+    }
+    return (uint64_t)wsi_hash(boot, n) << 27 ^ wsi_hash(ahead, m);
+}
 
 /* How a node talks. put writes a slot; the other node sees the value when put returns or soon after. get
  * reads a slot, and lets the run-time system make progress. */

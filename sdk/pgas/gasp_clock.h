@@ -5,10 +5,10 @@
  * take part in a barrier, which might be one of the program's.
  *
  * Plan.
- *   - When a thread's first barrier begins, it writes into a slot of its own that it is there, and on which
- *     host. When that barrier ends, all threads that are recorded have done so. Thread 0 sees who is on
- *     another host and answers those threads; the others see whether thread 0 is on another host, and
- *     present. If all are on one host, nobody waits for anybody.
+ *   - When a thread's first barrier begins, it writes into a slot of its own that it is there, and which
+ *     clock it has. When that barrier ends, all threads that are recorded have done so. Thread 0 sees who has
+ *     another clock and answers those threads; the others see whether thread 0 has another clock, and is
+ *     present. If all have one clock, nobody waits for anybody.
  *   - The same happens at the collective exit. Some run-time systems have no barrier in there: threads come
  *     one by one and wait for each other, as they would afterwards. If there was no barrier before, this is
  *     the only comparison, and nobody waits long.
@@ -28,25 +28,20 @@ static struct { /* the answer that the first thread of the process got */
     int round; /* atomic */
 } gasp_told;
 
-/* gasp_here returns what a thread writes: a number that identifies the clock (a running system, by its name
- * and by the identity that Linux gives it), the setting of WHYSLOW_CLOCK_SYNC, and the round. */
+/* gasp_here returns what a thread writes: a number that identifies its clock, the setting of
+ * WHYSLOW_CLOCK_SYNC, and the round. */
 static int64_t gasp_here(int round) {
-    char boot[64];
-    struct utsname os;
-    memset(&os, 0, sizeof os);
-    uname(&os);
-    size_t n = wsi_read_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    uint64_t host = (uint64_t)wsi_hash(os.nodename, strlen(os.nodename)) << 27 ^ wsi_hash(boot, n);
-    return (int64_t)((host * GASP_SETTINGS + (uint64_t)wsc_set.clock_sync) * GASP_ROUNDS) + round;
+    uint64_t clock = wsc_clock_of_host();
+    return (int64_t)((clock * GASP_SETTINGS + (uint64_t)wsc_set.clock_sync) * GASP_ROUNDS) + round;
 }
 static int gasp_round_of(int64_t here) { return (int)(here % GASP_ROUNDS); }
 static int gasp_sync_of(int64_t here) { return (int)(here / GASP_ROUNDS % GASP_SETTINGS); }
-static int64_t gasp_host_of(int64_t here) { return here / (GASP_ROUNDS * GASP_SETTINGS); }
+static int64_t gasp_clock_of(int64_t here) { return here / (GASP_ROUNDS * GASP_SETTINGS); }
 
 /* gasp_far tells whether a thread has to ask thread 0, from what both have written. */
 static int gasp_far(int64_t here, int64_t zero) {
     int sync = gasp_sync_of(zero); /* settings may differ from host to host; thread 0 decides */
-    return sync == WSC_CLOCK_ALWAYS || (sync == WSC_CLOCK_AUTO && gasp_host_of(here) != gasp_host_of(zero));
+    return sync == WSC_CLOCK_ALWAYS || (sync == WSC_CLOCK_AUTO && gasp_clock_of(here) != gasp_clock_of(zero));
 }
 
 static int gasp_can_talk(void) { return whyslow_upc_put && whyslow_upc_get; }

@@ -1,9 +1,9 @@
 /* shmem_clock.h finds out which host each PE is on, and how far its clock is from PE 0's. Part of shmem.c.
  *
- * When the PEs meet, in shmem_init, each writes the name of its host into a table of PE 0, in a block of the
- * symmetric heap. If all hosts are the same, the block is freed at once, so the program finds the heap as it
- * would without us. Otherwise it is kept, because the clocks are compared again at the end, as clocks.h
- * describes. */
+ * When the PEs meet, in shmem_init, each writes the name of its host, and what identifies its clock, into a
+ * table of PE 0, in a block of the symmetric heap. If all have one clock, the block is freed at once, so the
+ * program finds the heap as it would without us. Otherwise it is kept, because the clocks are compared again
+ * at the end, as clocks.h describes. */
 
 #include "clocks.h"
 
@@ -19,10 +19,15 @@ extern void pshmem_quiet(void) WSS_WEAK;
 
 enum { WSS_HOST = 64 /* bytes of a name */, WSS_TURN = 60 /* seconds */ };
 
+typedef struct wss_seat {
+    long clock;
+    char host[WSS_HOST];
+} wss_seat;
+
 typedef struct wss_table {
     volatile long slots[WSC_SLOTS];
-    long far;               /* at PE 0: some PE has to ask */
-    char hosts[][WSS_HOST]; /* of the PEs, at PE 0 */
+    long far;        /* at PE 0: some PE has to ask */
+    wss_seat pes[]; /* at PE 0 */
 } wss_table;
 
 static wss_table *wss_seats; /* null: nobody has to ask */
@@ -32,22 +37,22 @@ static int wss_far;          /* this PE has to ask */
  * elsewhere or if there is no memory. All PEs call it. */
 static const char **wss_meet(void) {
     const char **hosts = 0;
-    size_t pes = (size_t)wss_pes, size = sizeof(wss_table) + pes * WSS_HOST + 8;
+    size_t pes = (size_t)wss_pes, size = sizeof(wss_table) + pes * sizeof(wss_seat) + 8;
     wss_table *table = (wss_table *)pshmem_malloc(size);
     if (!table) return 0;
     wss_anchor = (char *)table;
-    char own[WSS_HOST] = "";
-    gethostname(own, sizeof own - 1);
+    wss_seat own = {(long)wsc_clock_of_host(), ""};
+    gethostname(own.host, sizeof own.host - 1);
     memset(table, 0, size);
     pshmem_barrier_all();
-    pshmem_putmem(table->hosts[wss_me], own, sizeof own, 0);
+    pshmem_putmem(&table->pes[wss_me], &own, sizeof own, 0);
     pshmem_barrier_all();
     if (!wss_me && (hosts = (const char **)malloc(pes * (sizeof *hosts + WSS_HOST))) != 0) {
         char *names = (char *)(hosts + pes);
         for (size_t i = 0; i < pes; i++, names += WSS_HOST) {
-            memcpy(names, table->hosts[i], WSS_HOST);
+            memcpy(names, table->pes[i].host, WSS_HOST);
             hosts[i] = names;
-            if (strcmp(names, own)) table->far = 1;
+            if (table->pes[i].clock != own.clock) table->far = 1;
         }
     }
     /* Settings may differ from host to host; PE 0 decides for all. */
@@ -58,12 +63,7 @@ static const char **wss_meet(void) {
     pshmem_barrier_all();
     long far = pshmem_long_g(&table->far, 0);
     if (far) {
-        char root[WSS_HOST];
-        for (size_t i = 0; i < sizeof root; i += sizeof(long)) {
-            long part = pshmem_long_g((const long *)(const void *)(table->hosts[0] + i), 0);
-            memcpy(root + i, &part, sizeof part);
-        }
-        wss_far = wss_me && (far == 2 || strcmp(root, own));
+        wss_far = wss_me && (far == 2 || pshmem_long_g(&table->pes[0].clock, 0) != own.clock);
         wss_seats = table;
     } else {
         pshmem_free(table);

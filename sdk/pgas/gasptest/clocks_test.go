@@ -85,6 +85,9 @@ func TestClocksOfHosts(t *testing.T) {
 		{args: "4 1 x 2", clock: compared, syncs: "0 2= 2 2"}, // two hosts
 		{args: "3 2", clock: compared, syncs: "0 2= 2 2 2 2"}, // two threads in each process
 		{args: "3 1 x 1", clock: "one host", syncs: "0 2= 2="},
+		{args: "4 1 one_name 2", clock: compared, syncs: "0 2= 2 2"},
+		{args: "3 1 own_names 1", clock: "one host", syncs: "0 2= 2="},
+		{args: "3 1 own_time 1", clock: compared, syncs: "0 2 2"},
 		{args: "3 1 x 1", env: "WHYSLOW_CLOCK_SYNC=always", clock: compared, syncs: "0 2 2"},
 		{args: "3 1 x 3", env: "WHYSLOW_CLOCK_SYNC=off", clock: "off", syncs: "0 0 0"},
 		{args: "1 3 x", env: "WHYSLOW_CLOCK_SYNC=always", syncs: "0 0 0"},

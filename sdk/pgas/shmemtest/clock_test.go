@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // Clocks that are wrong by 30 ms and 40 millionths from PE to PE are found and corrected: a barrier was
@@ -22,8 +23,7 @@ func TestShmemWrongClocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	skew := cctest.Make(t, cctest.Program{Name: "skew.so", Flags: []string{"-O2", "-fPIC"},
-		Dir: "../gasptest", Sources: []string{"testdata/skew.c"}, Link: []string{"-shared"}})
+	skew := skewed(t)
 	var from unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &from); err != nil {
 		t.Fatal(err)
@@ -66,4 +66,55 @@ func TestShmemWrongClocks(t *testing.T) {
 	if res.output != "" {
 		t.Errorf("left: %q", res.output)
 	}
+}
+
+// Hosts are told apart by what Linux calls the running system: two of one name have two clocks, and two names
+// of one host (as in containers) have one.
+func TestShmemHosts(t *testing.T) {
+	t.Parallel()
+	program := compileShmem(t, "delays.c")
+	library, err := shmemLibrary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		systems, names string
+		compared       string // by PE
+	}{
+		{"aab", "xxx", "001"}, {"aba", "xyx", "010"}, {"aaa", "xyz", "000"}, {"abc", "xxx", "011"},
+	} {
+		t.Run(c.systems+"-"+c.names, func(t *testing.T) {
+			t.Parallel()
+			res := runShmem(t, 3, []string{"WHYSLOW_CLOCK_SYNC=auto", "SYSTEMS=" + c.systems, "NAMES=" + c.names,
+				"LD_PRELOAD=" + skewed(t) + ":" + library}, program)
+			res.ok(t, "")
+			r := res.read(t, true)
+			asked, told := [3]int{}, [3]int{}
+			if err := r.Each(1, func(b *trace.Batch) error {
+				for i := range b.N {
+					if b.Kind[i] == trace.KindClockSync {
+						told[b.Node]++
+						asked[b.Node] += int(min(b.Args(i)[1], 1))
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for pe := range 3 {
+				if want := 2 * int(c.compared[pe]-'0'); asked[pe] != want || told[pe] != 2*min(pe, 1) {
+					t.Errorf("PE %d compared its clock %d times, want %d; it told %d times", pe, asked[pe], want, told[pe])
+				}
+				if n := r.Run().Node(pe); n == nil || n.Host != "host-"+c.names[pe:pe+1] {
+					t.Errorf("PE %d: %+v", pe, n)
+				}
+			}
+		})
+	}
+}
+
+// skewed is a library that makes clocks wrong and pretends hosts.
+func skewed(t *testing.T) string {
+	return cctest.Make(t, cctest.Program{Name: "skew.so", Flags: []string{"-O2", "-fPIC"},
+		Dir: "../gasptest", Sources: []string{"testdata/skew.c"}, Link: []string{"-shared"}})
 }

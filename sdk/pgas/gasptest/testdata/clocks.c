@@ -1,11 +1,14 @@
-/* clocks.c: UPC threads that are processes, on hosts that differ by name and by clock. Arguments: the number
- * of processes, the number of UPC threads in each, what they do, and the number of hosts (default: one for
- * each process). The clock of process p is p * 30 ms ahead when the right clock shows CLOCKS_BEGIN ns, and
- * gains p * 40 us per second. */
+/* clocks.c: UPC threads that are processes, on hosts that differ by name, by what Linux calls a running
+ * system, and by clock. Arguments: the number of processes, the number of UPC threads in each, what they do,
+ * and the number of hosts (default: one for each process). "one name": all hosts have the same; "own names":
+ * each process has one; "own time": each process is in a container with a time of its own. The clock
+ * of process p is p * 30 ms ahead when the right clock shows CLOCKS_BEGIN ns, and gains p * 40 us per second. */
 #include "hooks.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -23,7 +26,9 @@ static int process, per, hosts = 1;
 static const char *mode;
 static __thread int barriers;
 
-/* These two replace the C library's functions. */
+static int is(const char *m) { return !strcmp(mode, m); }
+
+/* These three replace the C library's functions. */
 int clock_gettime(clockid_t id, struct timespec *t) {
     int result = (int)syscall(SYS_clock_gettime, id, t);
     if (id != CLOCK_MONOTONIC || result || !all) return result;
@@ -33,10 +38,27 @@ int clock_gettime(clockid_t id, struct timespec *t) {
     return 0;
 }
 
+static int host(void) { return hosts > 1 ? process / (threads / per / hosts) : 0; }
+
 int uname(struct utsname *u) {
     memset(u, 0, sizeof *u);
-    snprintf(u->nodename, sizeof u->nodename, "host%d", hosts > 1 ? process / (threads / per / hosts) : 0);
+    int number = is("one name") ? 0 : is("own names") ? process : host();
+    snprintf(u->nodename, sizeof u->nodename, "host%d", number);
     return 0;
+}
+
+int open(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    int access = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    int system = all && !strcmp(path, "/proc/sys/kernel/random/boot_id");
+    int ahead = all && !strcmp(path, "/proc/self/timens_offsets");
+    if (!system && !ahead) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, access);
+    int fd = (int)syscall(SYS_memfd_create, "pretended", 0);
+    dprintf(fd, "%d\n", system ? host() : is("own time") ? process : 0);
+    lseek(fd, 0, SEEK_SET);
+    return fd;
 }
 
 #ifndef NO_TALK
@@ -70,8 +92,6 @@ static void barrier(gasp_context_t g, int told) {
     meet();
     if (told) tell(g, GASP_BUPC_WAIT, GASP_END);
 }
-
-static int is(const char *m) { return !strcmp(mode, m); }
 
 static void *upc_thread(void *arg) {
     me = process * per + (int)(intptr_t)arg;
