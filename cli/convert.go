@@ -83,7 +83,7 @@ when it is complete.
 			}
 			for _, f := range formats {
 				if f.name == o.to {
-					return convertTrace(cmd.Context(), std, &o, f, args[0])
+					return convertTrace(cmd.Context(), std, &o, f, wholeTrace(std, args[0]))
 				}
 			}
 			return console.Misuse("convert: --to=%s: one of %s", o.to, strings.Join(names, ", "))

@@ -66,9 +66,10 @@ code:solve>+10%, memory>2Gi.
 const diffWidth = 120
 
 func runDiff(ctx context.Context, io console.IO, o *diffOptions, a, b string) error {
-	line := console.StartProgress(io)
 	var damaged error
 	var runs []compare.Run
+	a, b = wholeTrace(io, a), wholeTrace(io, b)
+	line := console.StartProgress(io)
 	for _, path := range []string{a, b} {
 		run, problems, err := compared(ctx, o, path, line)
 		if err != nil {

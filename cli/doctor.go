@@ -43,7 +43,7 @@ Exit codes:
 				if err := memory.check("doctor", 1); err != nil {
 					return err
 				}
-				return examineTrace(cmd.Context(), io, args[0], asJSON, &memory)
+				return examineTrace(cmd.Context(), io, wholeTrace(io, args[0]), asJSON, &memory)
 			}
 			found, err := doctor.Examine(cmd.Context(), canRun, buildName())
 			if err != nil || found == nil {

@@ -77,7 +77,7 @@ count as -1.
 			if err := o.memory.check("dump", 1); err != nil {
 				return err
 			}
-			return dumpTrace(cmd.Context(), io, &o, args[0])
+			return dumpTrace(cmd.Context(), io, &o, wholeTrace(io, args[0]))
 		},
 		ValidArgsFunction: completeTrace,
 	}

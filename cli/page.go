@@ -20,9 +20,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
 // pageOptions say where the page is served and to whom.
@@ -199,9 +201,28 @@ func isTrace(dir string) bool {
 		return false
 	}
 	for _, e := range entries {
-		if e.Name() == "run.json" || strings.HasSuffix(e.Name(), ".wst") {
+		if e.Name() == tracefile.RunFile || strings.HasSuffix(e.Name(), ".wst") {
 			return true
 		}
 	}
 	return false
+}
+
+// wholeTrace is the trace that the user means by path. Of a file of a trace that is the folder, and io is told:
+// totals of one node are hardly what anybody wants, and would pass for those of the run. A file without others
+// beside it is a trace.
+func wholeTrace(io console.IO, path string) string {
+	dir, name := filepath.Split(filepath.Clean(path))
+	if st, err := os.Stat(path); err != nil || st.IsDir() || name != tracefile.RunFile &&
+		filepath.Ext(name) != ".wst" {
+		return path
+	}
+	dir = filepath.Clean(dir)
+	nodes, err := files.NewNames(dir, ".wst").Read()
+	_, without := os.Stat(filepath.Join(dir, tracefile.RunFile))
+	if err != nil || len(nodes) == 0 || len(nodes) == 1 && without != nil {
+		return path
+	}
+	io.Say("%s is part of the trace %s: reading all of it", name, dir)
+	return dir
 }

@@ -61,7 +61,7 @@ single machine as a trace, which report, view and diff read like any other.
 				checkChoice("predict", "lang", o.lang, "en", "ru")); err != nil {
 				return err
 			}
-			return runPredict(cmd.Context(), io, &o, args[0])
+			return runPredict(cmd.Context(), io, &o, wholeTrace(io, args[0]))
 		},
 		ValidArgsFunction: completeTrace,
 	}

@@ -192,7 +192,7 @@ reads the files of some of the nodes. The report is the same.
 			if err := o.memory.check("report", c.HostSize()); err != nil {
 				return err
 			}
-			return reportTrace(cmd.Context(), std, c, &o, &fail, args[0])
+			return reportTrace(cmd.Context(), std, c, &o, &fail, wholeTrace(c.Hush(std), args[0]))
 		},
 		ValidArgsFunction: completeTrace,
 	}

@@ -45,6 +45,7 @@ func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []str
 	runs.Limit(o.memory.Budget)
 	defer runs.Close()
 	for i, dir := range traces {
+		dir = wholeTrace(io, dir)
 		if st, err := os.Stat(dir); err != nil {
 			return badInput(err)
 		} else if !st.IsDir() || !isTrace(dir) {
