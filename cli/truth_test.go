@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +27,16 @@ import (
 // knownCause is such a program, in testdata/truth.
 type knownCause struct {
 	name   string
+	dir    string   // beside testdata/truth, where it is not there
 	fault  string   // arguments of whyslow run
 	mended string   // "": mending it is not tried
-	first  []string // the advice that may come first, beside that about the machine
+	first  []string // the advice that may come first, beside that about the machine; none: no advice may
+	cause  string   // the advice that mended follows, where another may come first; "": any of first
 	says   []string // in the report or the messages of the run
 	never  []string // likewise; see alwaysFalse
 	code   int      // the exit code of the run
+	spins  int      // so many other processes take the cores meanwhile
+	kernel bool     // only the kernel tells it
 	// mend gives the arguments of the mended program, where they depend on the advice.
 	mend func(a *advise.Advice) string
 }
@@ -38,8 +44,25 @@ type knownCause struct {
 // aboutTheMachine is advice that is true of any program on a busy machine, or of a short run.
 var aboutTheMachine = []string{"preempted", "too-many-workers", "extra-cores", "late-leaving", "start-up"}
 
-// parts of O and W that say where a CF was when it did not compute (O.preempt, W.sleep, W.io, W.lock,
-// W.page-fault, W.blocked) get their programs here, too.
+// asleep gives the arguments for a program whose CFs sleep, and that is to count as work: then neither the
+// length of a run nor its faults depend on how busy the machine is.
+func asleep(codes, args string) string {
+	return "--no-waits --thread-clock=off -O0 --cpp-dir " + codes + "codes " + args
+}
+
+// advises has such programs, in pairs.
+const advises = "../../internal/analysis/advise/testdata/"
+
+// napping is such a pair, run with flags, or the mended one with others.
+func napping(pair string, flags [2]string, c knownCause) knownCause {
+	c.name, c.dir = pair, advises+pair
+	if flags[1] == "" {
+		flags[1] = flags[0]
+	}
+	c.fault, c.mended = asleep("../", flags[0]+" fault.fa"), asleep("../", flags[1]+" mended.fa")
+	return c
+}
+
 var truths = []knownCause{
 	{name: "all on one node", fault: "-n 2 -w 1 one_node.fa 1", mended: "-n 2 -w 1 one_node.fa 2",
 		first: []string{"one-node"}, says: []string{"All 400 CFs ran on node 0 of 2", "`work` (one_node.fa:5)"},
@@ -74,15 +97,83 @@ var truths = []knownCause{
 			"node 1 (rule at wrong_node.fa:14:7)",
 			"add `locator_cyclic A[i][j] => i;` to row", "was made by `put` (wrong_node.fa:11) and lies on node 1"},
 		never: []string{"nothing that is left can make it", "never produced: 1"}},
+	{name: "no fault", fault: "-w 1 work.fa 40"},
+	{name: "no fault on two nodes", fault: asleep(advises, "-n 2 -w 1 even.fa")},
+	{name: "sleeping", fault: "-w 1 waits.fa 100 0 0 0 1000", mended: "-w 1 waits.fa 100 0 0 0 0",
+		first: []string{"blocked"}, says: []string{"mostly asleep", "mostly in `nap`", "`work.cpp:"},
+		never: []string{"for an unknown reason (", "CFs are too small"}},
+	{name: "nothing to receive", fault: "-w 1 waits.fa 0 20 0 0 8000", mended: "-w 1 waits.fa 0 20 0 0 0",
+		first: []string{"blocked"}, says: []string{"mostly for files and sockets", "mostly in `receive`",
+			"`socket (work.cpp:"}, never: []string{"mostly asleep", "for an unknown reason ("}},
+	{name: "an unseen wait", fault: "-w 1 waits.fa 0 0 40 0 2000", mended: "-w 1 waits.fa 0 0 40 0 0",
+		first: []string{"blocked"}, says: []string{"blocked for an unknown reason", "mostly in `unseen`"},
+		never: []string{"mostly asleep", "mostly for files"}, kernel: true},
+	{name: "a thread of the program's own", fault: "-w 1 waits.fa 0 0 0 40 2000",
+		mended: "-w 1 waits.fa 0 0 0 40 0", first: []string{"contention"},
+		says:  []string{"mostly at `work.cpp:", "mostly in `thread`", "No CF held it"},
+		never: []string{"Hold it for less time", "mostly asleep"}},
+	{name: "one lock", fault: "-w 4 lock.fa 1", mended: "-w 4 lock.fa 0", first: []string{"contention"},
+		says:  []string{"mostly at `table_mutex (work.cpp:", "held most by `save`", "Hold it for less time"},
+		never: []string{"No CF held it", "CFs are too small"}},
+	{name: "a condition variable", fault: "-w 4 condition.fa 1", mended: "-w 4 condition.fa 0",
+		first: []string{"contention"},
+		says:  []string{"mostly at `signals (work.cpp:", "mostly in `await`", "No CF held it"},
+		never: []string{"Hold it for less time", "CFs are too small"}},
+	{name: "more workers than cores", fault: fmt.Sprintf("-w %d work.fa 80", 4*runtime.NumCPU()),
+		mended: fmt.Sprintf("-w %d work.fa 80", runtime.NumCPU()), first: []string{"preempted"},
+		says:  []string{fmt.Sprintf("%d workers share ", 4*runtime.NumCPU()), "Use fewer workers"},
+		never: []string{"other threads (other programs", "Stop other programs", "A library that it calls"}},
+	{name: "busy neighbours", fault: "-w 1 work.fa 150", spins: 2 * runtime.NumCPU(),
+		first: []string{"preempted"}, says: []string{"Stop other programs"},
+		never: []string{"Use fewer workers", "A library that it calls", "CFs are too small"}},
+	{name: "long CFs on one node", fault: asleep(advises, "-n 2 -w 1 long_cfs.fa 0"),
+		mended: asleep(advises, "-n 2 -w 1 long_cfs.fa 1"), first: []string{"distribution"},
+		says:  []string{"Node 0 idled most", "; node 1 did ", "mostly of `task` (long_cfs.fa:5)"},
+		never: []string{"Fewer nodes", "ran 10 of 20 CFs"}},
+	{name: "a DF that nobody makes", fault: "-w 2 never_made.fa", code: console.Stuck,
+		says:  []string{"y: no statement of the program makes y", "1 CF never finished", "never produced: 1"},
+		never: []string{"lies on node"}},
+	napping("parallelism", [2]string{"-w 4"}, knownCause{first: []string{"fewer-workers", "parallelism"},
+		cause: "parallelism", says: []string{"keeps 1.0 of 4 workers busy", "Divide `step`"}}),
+	napping("order", [2]string{"-w 2"}, knownCause{first: []string{"order"},
+		says: []string{"CFs of `step`", "begin a chain"}, never: []string{"Fewer workers", "CFs are too small"}}),
+	napping("replicate", [2]string{"-n 3 -w 1 --link-latency=4ms"}, knownCause{
+		first: []string{"replicate", "too-many-nodes"}, cause: "replicate",
+		says:  []string{"`locator_replicating c => all;`"},
+		never: []string{"locator disagrees", "CFs are too small"}}),
+	napping("asked-again", [2]string{"-n 2 -w 1 --link-latency=4ms"}, knownCause{
+		first: []string{"asked-again", "too-many-nodes"}, cause: "asked-again",
+		says: []string{"`locator_cyclic c => expression;`"}, never: []string{"locator_replicating"}}),
+	napping("late-transfer", [2]string{"-n 2 -w 1 --link-latency=4ms"}, knownCause{
+		first: []string{"late-transfer", "too-many-nodes"}, cause: "late-transfer",
+		says: []string{"They travel only on request"}, never: []string{"locator_replicating"}}),
+	napping("too-large", [2]string{"-n 2 -w 1 --link-bandwidth=50M"}, knownCause{
+		first: []string{"too-large", "fewer-workers", "too-many-nodes"}, cause: "too-large",
+		says: []string{"Divide them and `eat` into smaller fragments"}, never: []string{"CFs are too small"}}),
+	napping("too-small-to-send", [2]string{"-n 2 -w 1 --link-latency=4ms"}, knownCause{
+		first: []string{"too-small-to-send", "too-many-nodes"}, cause: "too-small-to-send",
+		says: []string{"Make the fragments larger"}, never: []string{"locator disagrees"}}),
+	napping("locators-disagree", [2]string{"-n 3 -w 1 --link-latency=3ms"}, knownCause{
+		first: []string{"locators-disagree", "fewer-workers", "too-many-nodes"}, cause: "locators-disagree",
+		says: []string{"Give `y` the locator of the CFs that use them"}, never: []string{"locator_replicating"}}),
+	napping("migration", [2]string{"-n 2 -w 1 --link-latency=4ms"}, knownCause{
+		first: []string{"migration", "fewer-workers", "too-many-nodes"}, cause: "migration",
+		says: []string{"for CFs of `step`", "Create CFs where they run"}}),
+	napping("fewer-workers", [2]string{"-w 6", "-w 2"}, knownCause{first: []string{"fewer-workers"},
+		says: []string{"The program is too small for 6 workers", "2 can be as fast"}}),
+	napping("too-many-nodes", [2]string{"-n 4 -w 1 --link-latency=4ms", "-w 1"}, knownCause{
+		first: []string{"too-many-nodes", "too-small-to-send"}, cause: "too-many-nodes",
+		says: []string{"4 nodes take", "Use fewer nodes"}}),
 }
 
 // alwaysFalse may be said of no program.
-var alwaysFalse = []string{"Warning: internal", "NaN", "%!", "-0 ns"}
+var alwaysFalse = []string{"Warning: internal", "NaN", "%!", "-0 ns", "waited 0 ns"}
 
 // account is what is said of a run.
 type account struct {
 	text  string // all of it, on one line
 	wall  int64
+	total int64 // of all workers
 	bytes int64
 	list  []advise.Advice
 	lost  float64 // part of the time in which workers had no core
@@ -119,7 +210,7 @@ func accountOf(t *testing.T, dir, home, trace, messages string) *account {
 	if err := json.Unmarshal([]byte(report("--json=-")), &doc); err != nil {
 		t.Fatal(err)
 	}
-	a.wall, a.list = doc.WallNS, doc.Advice
+	a.wall, a.total, a.list = doc.WallNS, doc.TotalNS, doc.Advice
 	a.lost = float64(doc.Factors.O.Parts["preempt"]) / float64(max(doc.TotalNS, 1))
 	for _, x := range doc.Advice {
 		messages += "\n" + x.Title + ". " + x.Text + " " + x.Gain + " " + x.Bound
@@ -136,11 +227,12 @@ func accountOf(t *testing.T, dir, home, trace, messages string) *account {
 func (c *knownCause) check(a *account) (faults []string) {
 	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	first := slices.IndexFunc(a.list, func(x advise.Advice) bool {
-		return !slices.Contains(aboutTheMachine, x.ID)
+		return slices.Contains(c.first, x.ID) || !slices.Contains(aboutTheMachine, x.ID)
 	})
 	switch {
-	case first < 0:
-		wrong("nothing is said of the reason %v", c.first)
+	case first < 0 && len(c.first) == 0:
+	case first < 0 || c.cause != "" && a.find([]string{c.cause}) == nil:
+		wrong("nothing is said of the reason %v %s", c.first, c.cause)
 	case !slices.Contains(c.first, a.list[first].ID):
 		wrong("%s comes first, not %v: %s", a.list[first].ID, c.first, a.list[first].Text)
 	}
@@ -199,7 +291,18 @@ func TestTruth(t *testing.T) {
 	for i := range truths {
 		c := &truths[i]
 		t.Run(c.name, func(t *testing.T) {
-			runs := 0
+			if _, err := os.Stat("/proc/thread-self/schedstat"); err != nil && c.kernel {
+				t.Skip(err)
+			}
+			for range c.spins {
+				spin := exec.Command("sh", "-c", "while :; do :; done")
+				if err := spin.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer spin.Wait()
+				defer spin.Process.Kill()
+			}
+			runs, dir := 0, filepath.Join(dir, c.dir)
 			run := func(args string, code int) *account {
 				t.Helper()
 				runs++
@@ -230,10 +333,13 @@ func TestTruth(t *testing.T) {
 
 // gains compares what is promised with what mending the program gives.
 func (c *knownCause) gains(t *testing.T, run func(args string, code int) *account) {
-	mended, tried, busy := c.mended, "", 0
+	mended, tried, busy, following := c.mended, "", 0, c.first
+	if c.cause != "" {
+		following = []string{c.cause}
+	}
 	for range 2 * truthTries {
 		a := run(c.fault, c.code)
-		x := a.find(c.first)
+		x := a.find(following)
 		if x == nil {
 			continue
 		}
@@ -248,7 +354,10 @@ func (c *knownCause) gains(t *testing.T, run func(args string, code int) *accoun
 			return // the program ends
 		}
 		promised, real := x.GainWallNS, a.wall-b.wall
-		if x.GainBytes > 0 {
+		switch {
+		case x.GainWallNS == 0 && x.GainNS > 0:
+			promised, real = x.GainNS, a.total-b.total
+		case x.GainBytes > 0:
 			promised, real = x.GainBytes, a.bytes-b.bytes
 		}
 		tried += fmt.Sprintf("\n%s: promised %d, gained %d", x.ID, promised, real)

@@ -1,6 +1,14 @@
 // Code fragments of the programs beside this file. They compute: the same for the same number, however it is
 // divided among CFs.
 #include "ucenv.h"
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
 static unsigned long long spin(int us)
 {
@@ -11,6 +19,14 @@ static unsigned long long spin(int us)
 
 static volatile unsigned long long sink;
 
+// Both save and load take it.
+static std::mutex table_mutex;
+
+// A CF of await waits for one of signal.
+static std::mutex signals_mutex;
+static std::condition_variable signals;
+static int signalled;
+
 extern "C" {
 
 void c_put(OutputDF &c, int v) { c.setValue(v); }
@@ -19,5 +35,67 @@ void c_step(OutputDF &c, int before, int us) { sink = spin(us); c.setValue(befor
 void c_make(OutputDF &c, int bytes, int us) { sink = spin(us); c.create<char>(bytes)[0] = 1; }
 void c_grow(OutputDF &c, const InputDF &, int bytes, int us) { c_make(c, bytes, us); }
 void c_eat(const InputDF &, int us) { sink = spin(us); }
+
+// What follows waits for so many microseconds: however busy the machine is, the wait stays the reason.
+void c_nap(int us)
+{
+    if (us > 0) usleep(us);
+    sink = 0;
+}
+
+// Nobody ever sends anything.
+void c_receive(int us)
+{
+    int ends[2];
+    timeval limit = {us / 1000000, us % 1000000};
+    char c;
+    if (us <= 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return;
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    sink = read(ends[0], &c, 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// It calls no function of which whyslow takes note.
+void c_unseen(int us)
+{
+    timespec t = {us / 1000000, us % 1000000 * 1000L};
+    if (us > 0) syscall(SYS_nanosleep, &t, nullptr);
+}
+
+void c_save(int us)
+{
+    std::lock_guard<std::mutex> hold(table_mutex);
+    c_nap(us);
+}
+
+void c_load(int us)
+{
+    std::lock_guard<std::mutex> hold(table_mutex);
+    c_nap(us);
+}
+
+void c_signal(int us, int times)
+{
+    c_nap(us);
+    std::lock_guard<std::mutex> hold(signals_mutex);
+    signalled += times;
+    signals.notify_all();
+}
+
+// It gives up after a second: all workers may be here.
+void c_await(int)
+{
+    std::unique_lock<std::mutex> hold(signals_mutex);
+    signals.wait_for(hold, std::chrono::seconds(1), [] { return signalled > 0; });
+    signalled--;
+}
+
+void c_thread(int us)
+{
+    std::thread helper([us] { c_nap(us); });
+    helper.join();
+    sink = 0;
+}
 
 }

@@ -216,6 +216,11 @@ func (a *advisor) flow(f *flow, best int64) {
 		"Рабочие потоки ждали ФД `%[4]s`%[5]s%[6]s%[7]s: %[1]s (%[2]s, %[3]s), чаще всего на связи %[8]s.",
 		words.Time(waited), a.share(waited), often(count), name, f.also,
 		a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
+	if waited == 0 { // what a loop or condition waits for, workers wait for in its CFs
+		head = words.Say("Messages with `%s`%s%s%s held the run up, mostly on link %s.",
+			"Запуск задерживали сообщения с ФД `%s`%s%s%s, чаще всего на связи %s.", name, f.also,
+			a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
+	}
 	within := func(wall int64, what words.Text) words.Text {
 		return words.Say("%s, with nothing else changed, the run would take %s.",
 			"Если %s, а остальное не менять, запуск займёт %s.", what, words.Time(a.res.WallNS-wall))

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -347,17 +348,44 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	if ns == 0 || len(parts) == 0 {
 		return
 	}
-	name := parts[0].Name
-	c := a.top(lost(f.String(), name), func(c *slou.Cause) [4]string { return [4]string{c.Consumer, c.What} })
-	if c.What != "" {
-		name = c.What
+	part := parts[0].Name
+	c := a.top(lost(f.String(), part), func(c *slou.Cause) [4]string { return [4]string{c.Consumer, c.What} })
+	name := cmp.Or(c.What, part)
+	there := func(x *slou.Cause) int64 {
+		if x.What != c.What {
+			return 0
+		}
+		return lost(f.String(), part)(x)
 	}
-	a.addTime("contention", ns, words.Say("Without any waiting the workers would have that much more time.",
-		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали."),
-		map[string]any{"name": name, "waited_ns": parts[0].NS, "consumer": c.Consumer}, words.Say(
-			"Workers waited %s (%s) for each other, mostly at `%s` (%s) and mostly in %s. Hold it for less time, or "+
-				"give each worker its own.",
-			"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Занимайте его на "+
-				"меньшее время или дайте каждому рабочему потоку свой.",
-			words.Time(ns), a.share(ns), name, words.Time(parts[0].NS), a.named(c.Consumer)))
+	_, at := largest(a.res.Causes, there)
+	holder, _ := largest(a.res.Causes, func(x *slou.Cause) int64 {
+		if x.Producer == "" {
+			return 0
+		}
+		return there(x)
+	})
+	evidence := map[string]any{"name": name, "waited_ns": at, "consumer": c.Consumer}
+	bound := words.Say("Without any waiting the workers would have that much more time.",
+		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали.")
+	if part == slou.PartLock.String() && holder == nil {
+		a.addTime("contention", ns, bound, evidence, words.Say(
+			"Workers waited %s (%s), mostly at `%s` (%s) and mostly in %s. No CF held it, so it is a signal, a "+
+				"thread or the like: pass what comes from there as a DF, and the CF starts when it is there.",
+			"Рабочие потоки ждали %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Никакой ФВ этого не занимал, "+
+				"то есть это сигнал, поток или что-то подобное: передайте его результат как ФД, и ФВ начнётся, когда "+
+				"он появится.",
+			words.Time(ns), a.share(ns), name, words.Time(at), a.named(c.Consumer)))
+		return
+	}
+	heldBy := words.Say("", ",")
+	if holder != nil {
+		evidence["holder"] = holder.Producer
+		heldBy = words.Say(", held most by %s,", ", который чаще всего занимал %s,", a.named(holder.Producer))
+	}
+	a.addTime("contention", ns, bound, evidence, words.Say(
+		"Workers waited %s (%s) for each other, mostly at `%s` (%s)%s and mostly in %s. Hold it for less time, or "+
+			"give each worker its own.",
+		"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s)%s чаще всего в %s. Занимайте его на "+
+			"меньшее время или дайте каждому рабочему потоку свой.",
+		words.Time(ns), a.share(ns), name, words.Time(at), heldBy, a.named(c.Consumer)))
 }

@@ -20,6 +20,16 @@ func (a *advisor) loads() (loaded *slou.Node, busy int, all int64) {
 	return loaded, busy, all
 }
 
+// longest finds the node whose workers did most useful work, nil if that is not known.
+func (a *advisor) longest() (longest *slou.Node, all int64) {
+	return largest(a.res.Nodes, func(n *slou.Node) int64 {
+		if n.Factors.U == nil {
+			return 0
+		}
+		return n.Factors.U.NS
+	})
+}
+
 // spread is what the run would gain if any worker could run any CF: the busiest node would have less to do;
 // false where the longest chain is not known.
 func (a *advisor) spread() (wall int64, bound words.Text, ok bool) {
@@ -103,6 +113,12 @@ func (a *advisor) distribution() {
 		}
 		return n.Factors.S.Of(slou.PartElsewhere)
 	})
+	ran := words.Say("ran %d of %d CFs", "исполнил %d из %d ФВ", loaded.CFs, all)
+	if most, useful := a.longest(); most != nil && most.CFs*int64(busy) <= all {
+		loaded = most // its CFs are not more but longer
+		ran = words.Say("did %s of %s of useful work", "выполнил %s из %s полезной работы",
+			words.Time(most.Factors.U.NS), words.Time(useful))
+	}
 	if idle == nil || idle == loaded {
 		return
 	}
@@ -131,13 +147,13 @@ func (a *advisor) distribution() {
 		wall, total, bound = w, min(w*a.workers, s.NS), b
 	}
 	a.add("distribution", wall, total, bound, evidence, words.Say(
-		"Workers idled for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d ran %d "+
-			"of %d CFs%s. Change the locators to even out the load%s.",
+		"Workers idled for %s (%s) while CFs were ready on other nodes%s. Node %d idled most (%s); node %d %s%s. "+
+			"Change the locators to even out the load%s.",
 		"Рабочим потокам было нечего делать %s (%s), хотя на других узлах были готовые ФВ%s. Дольше всех "+
-			"простаивал узел %d (%s); узел %d исполнил %d из %d ФВ%s. Измените локаторы так, чтобы нагрузка была "+
+			"простаивал узел %d (%s); узел %d %s%s. Измените локаторы так, чтобы нагрузка была "+
 			"равномерной%s.",
 		words.Time(elsewhere), a.share(elsewhere), before, idle.Node,
-		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, loaded.CFs, all, mostly, stealing))
+		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, ran, mostly, stealing))
 }
 
 // order: CFs that others waited for, or that begin a chain, were ready while others were taken first.
@@ -261,6 +277,7 @@ func (a *advisor) parallelism() {
 		}
 		return lost("S", slou.PartNowhere.String())(c)
 	}, func(c *slou.Cause) [4]string { return [4]string{c.Producer} })
+	c.NS = min(c.NS, nowhere)
 	parallel := float64(a.res.Factors.U.NS) / float64(a.res.WallNS)
 	var blame words.Text
 	try, code := words.Say("Divide the data into more fragments",

@@ -51,6 +51,10 @@ func sumsCases() map[string]sumsCase {
 			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 70,
 				Count: 9}),
 			"parallelism", []string{"`factor`", "70.0 ms", "1.0 of 2 workers", "smaller CFs"}},
+		"sequential and queued": {sums(ms{"": 100}, ms{"nowhere": 100}, nil, nil, nil,
+			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 100,
+				Count: 9, QueuedNS: 20}),
+			"parallelism", []string{"For 80.0 ms", "Most of it, 80.0 ms, was waiting for `factor`"}},
 		"distribution": {func() *slou.Result {
 			r := sums(ms{"": 120}, ms{"elsewhere": 80}, nil, nil, nil,
 				slou.Cause{Factor: "S", Part: "elsewhere", Producer: "p", Consumer: "solve", NS: 80, Count: 9})
@@ -58,6 +62,15 @@ func sumsCases() map[string]sumsCase {
 			return r
 		}(), "distribution", []string{"Node 1 idled most (80.0 ms)", "node 0 ran 100 of 110 CFs", "`solve`",
 			"locators", "work stealing"}},
+		"long CFs": {func() *slou.Result {
+			r := sums(ms{"": 120}, ms{"elsewhere": 80}, nil, nil, nil)
+			r.Nodes[0].Factors.S.Parts["elsewhere"] = 80e6
+			for i, ns := range []int64{20e6, 100e6} {
+				r.Nodes[i].Factors.U = &slou.Useful{Share: slou.Share{NS: ns}}
+			}
+			return r
+		}(), "distribution", []string{"Node 0 idled most (80.0 ms)",
+			"node 1 did 100 ms of 120 ms of useful work"}},
 		"no locator": {func() *slou.Result {
 			r := sums(ms{"": 100}, ms{"nowhere": 100}, nil, nil, nil)
 			r.Nodes[1].CFs, r.Nodes[1].Factors.S.NS = 0, 100e6
@@ -97,7 +110,11 @@ func sumsCases() map[string]sumsCase {
 			[]string{"`queue lock`", "`step`"}},
 		"lock of user code": {sums(ms{"": 100}, nil, nil, nil, ms{"lock": 100},
 			slou.Cause{Factor: "W", Part: "lock", Producer: "step", Consumer: "step", What: "m (step.cpp:7)", NS: 100,
-				Count: 5}), "contention", []string{"`m (step.cpp:7)` (100 ms)", "`step`"}},
+				Count: 5}), "contention", []string{"`m (step.cpp:7)` (100 ms), held most by `step`, and", "Hold it for less time"}},
+		"signal of user code": {sums(ms{"": 100}, nil, nil, nil, ms{"lock": 100},
+			slou.Cause{Factor: "W", Part: "lock", Consumer: "step", What: "c (step.cpp:7)", NS: 60, Count: 3},
+			slou.Cause{Factor: "W", Part: "lock", Consumer: "step", What: "c (step.cpp:9)", NS: 40, Count: 2}),
+			"contention", []string{"100 ms (50.0 %), mostly at `c (step.cpp:7)` (60.0 ms)", "No CF held it"}},
 		"asleep": {sums(ms{"": 100}, nil, nil, nil, ms{"sleep": 80, "io": 20},
 			slou.Cause{Factor: "W", Part: "sleep", Consumer: "step", What: "step.cpp:7", NS: 80, Count: 5}), "blocked",
 			[]string{"100 ms (50.0 %), mostly asleep (80.0 ms)", "`step`, `step.cpp:7`", "Do not sleep"}},
