@@ -2,6 +2,8 @@ package consistency
 
 import (
 	"context"
+	"math"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -46,6 +48,9 @@ func (c *checker) readClocks(ctx context.Context) error {
 	}
 	corrections, agreement, clocks, err := model.ReadClocks(ctx, c.r)
 	c.corrections, c.agreement, c.clocks = corrections, &agreement, clocks
+	for _, list := range clocks {
+		c.chosen = append(c.chosen, model.Chosen(list))
+	}
 	return err
 }
 
@@ -71,6 +76,55 @@ func (c *checker) tolerance(a, b int) int64 {
 		return 0
 	}
 	return c.clockError(a) + c.clockError(b)
+}
+
+// process is that of a node; one that run.json does not tell of has one for itself.
+func (c *checker) process(node int32) int {
+	if n := c.r.Run().Node(int(node)); n != nil {
+		return n.Process
+	}
+	return -1 - int(node)
+}
+
+// mostDrift is by how many parts of a million two clocks can drift apart: systems correct each by 500 at
+// most.
+const mostDrift = 1000
+
+// byComparisons is a time on node 0's clock by the comparisons alone, and how wrong that may be: by the
+// error of a comparison, and by what the clocks may have drifted since. It is not known if they were never
+// compared.
+func (c *checker) byComparisons(p place) (t, wrong int64, known bool) {
+	if c.process(p.node) == c.process(0) {
+		return p.time, 0, true
+	}
+	if len(c.compared(int(p.node))) == 0 {
+		return 0, 0, false
+	}
+	list := c.chosen[p.node]
+	next := sort.Search(len(list), func(i int) bool { return list[i].Time > p.time })
+	away := int64(math.MaxInt64)
+	if next > 0 {
+		away = p.time - list[next-1].Time
+	}
+	if next < len(list) {
+		away = min(away, list[next].Time-p.time)
+	}
+	return model.Common(p.time, list), c.clockError(int(p.node)) + away/(1_000_000/mostDrift), true
+}
+
+// early tells that a receipt is before its sending, by how much, and that the clocks do not explain it.
+// Reports put clocks forward until messages are in order. That is no proof where comparisons of the clocks
+// say otherwise, or where both nodes have one clock.
+func (c *checker) early(received, sent place) (ns int64, sure bool) {
+	if c.process(received.node) == c.process(sent.node) {
+		return sent.time - received.time, sent.time > received.time
+	}
+	if ns, sure = c.before(received, sent); sure || c.agreement == nil {
+		return ns, sure
+	}
+	a, wrongA, knownA := c.byComparisons(received)
+	b, wrongB, knownB := c.byComparisons(sent)
+	return b - a, knownA && knownB && b-a > wrongA+wrongB
 }
 
 // clockFacts describes the clocks of all nodes; nothing where all share a process.

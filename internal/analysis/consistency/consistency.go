@@ -200,6 +200,7 @@ type checker struct {
 	workers map[int]int
 	// Where there are several processes:
 	clocks      [][]model.ClockSync // comparisons by node, in order of time
+	chosen      [][]model.ClockSync // of them, those that count
 	corrections [][]model.ClockSync // by node
 	agreement   *model.Clocks
 	count       [trace.FirstUserKind]int

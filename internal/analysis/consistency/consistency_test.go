@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/tracefile"
@@ -337,5 +338,31 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	if _, err := Check(ctx, r); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestReceivedBeforeSent: what is received before it was sent is found where the clocks were compared, though
+// reports put it in order, and nowhere else.
+func TestReceivedBeforeSent(t *testing.T) {
+	golden, err := txtar.ParseFile(filepath.Join("testdata", "received_before_sent.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := check(t, write(t, string(golden.Files[0].Data)))
+	if rep.Order == nil || rep.Order.Repaired.Count > 0 || rep.Consistent {
+		t.Errorf("%+v", rep.Order)
+	}
+	var got strings.Builder
+	for _, f := range rep.Findings {
+		if f.Kind != "received-before-sent" {
+			continue
+		}
+		fmt.Fprintf(&got, "%s, %d times\n", f.Kind, f.Count)
+		for _, e := range f.Examples {
+			fmt.Fprintf(&got, "n%d s%d %d %s\n", e.Node, e.Stream, e.Time, e.Text)
+		}
+	}
+	if diff := cmp.Diff(string(golden.Files[1].Data), got.String()); diff != "" {
+		t.Error(diff)
 	}
 }

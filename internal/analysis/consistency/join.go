@@ -110,7 +110,7 @@ func (c *checker) checkMoves() {
 				c.at("lost-on-the-way", o.place, "CF %v leaves for node %d; node %d receives it from node %d", id,
 					o.peer, g.place.node, g.peer)
 			}
-			if ns, sure := c.before(g.place, o.place); sure {
+			if ns, sure := c.early(g.place, o.place); sure {
 				c.at("received-before-sent", g.place, "CF %v from node %d: %d ns", id, g.peer, ns)
 			}
 		}
@@ -138,7 +138,7 @@ func (c *checker) checkPassage(what string, n uint64, x *passage, sent, received
 	case x.receipts == 0:
 		c.at("sent-not-received", x.sent, what+" %v to node %d", name, x.to)
 	default:
-		if ns, sure := c.before(x.received, x.sent); sure {
+		if ns, sure := c.early(x.received, x.sent); sure {
 			c.at("received-before-sent", x.received, what+" %v from node %d: %d ns", name, x.sent.node, ns)
 		}
 		if x.to != x.received.node || x.from != x.sent.node || x.df != x.gotDF || x.bytes != x.gotBytes ||
