@@ -4,10 +4,13 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static unsigned long long spin(int us)
@@ -61,6 +64,28 @@ void c_unseen(int us)
 {
     timespec t = {us / 1000000, us % 1000000 * 1000L};
     if (us > 0) syscall(SYS_nanosleep, &t, nullptr);
+}
+
+// It makes a file and reads some pages of it from the disk so many times.
+void c_pages(int times)
+{
+    const size_t size = 4 << 20;
+    char path[] = "/var/tmp/whyslow-truth-XXXXXX";
+    int f = mkstemp(path);
+    if (f < 0) return;
+    unlink(path);
+    char *zero = static_cast<char *>(calloc(1, size));
+    if (write(f, zero, size) == ssize_t(size) && fsync(f) == 0)
+        for (int i = 0; i < times; i++) {
+            posix_fadvise(f, 0, 0, POSIX_FADV_DONTNEED);
+            char *p = static_cast<char *>(mmap(nullptr, size, PROT_READ, MAP_SHARED, f, 0));
+            if (p == MAP_FAILED) break;
+            madvise(p, size, MADV_RANDOM);
+            for (size_t k = 0; k < size; k += 1 << 16) sink = sink + p[k];
+            munmap(p, size);
+        }
+    free(zero);
+    close(f);
 }
 
 void c_save(int us)
