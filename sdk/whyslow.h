@@ -1332,6 +1332,7 @@ struct ws_context {
     int told_since;           /* the options gave since */
     size_t words;             /* of a buffer */
     char *dir, *path, *program, **hosts;
+    char **affinities; /* by process, as far as known; this one's own is not needed */
     char *place;  /* the absolute path; null: unknown */
     char run[33]; /* id of the run; "": unknown */
     struct timespec started;
@@ -2997,8 +2998,19 @@ static size_t wsi_read_file(const char *path, char *text, size_t size) {
     return n;
 }
 
-/* wsi_affinity stores the list of cores that the process may use, such as "0-3,8", and returns their
- * number. */
+/* wsi_count_cores counts the cores in a list such as "0-3,8". */
+static int wsi_count_cores(const char *list) {
+    int count = 0;
+    for (char *q = (char *)list; *q;) {
+        long a = strtol(q, &q, 10), z = a;
+        if (*q == '-') z = strtol(q + 1, &q, 10);
+        count += (int)(z - a + 1);
+        if (*q++ != ',') break;
+    }
+    return count;
+}
+
+/* wsi_affinity stores the list of cores that the process may use and returns their number. */
 static int wsi_affinity(char *list, size_t size) {
     char text[8192];
     int count = 0;
@@ -3009,12 +3021,7 @@ static int wsi_affinity(char *list, size_t size) {
         p += strlen("\nCpus_allowed_list:");
         p += strspn(p, " \t");
         snprintf(list, size, "%.*s", (int)strcspn(p, "\n"), p);
-        for (char *q = list; *q;) {
-            long a = strtol(q, &q, 10), z = a;
-            if (*q == '-') z = strtol(q + 1, &q, 10);
-            count += (int)(z - a + 1);
-            if (*q++ != ',') break;
-        }
+        count = wsi_count_cores(list);
     }
 #ifdef _SC_NPROCESSORS_ONLN
     if (!count) count = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -3094,11 +3101,12 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
         wsi_number(b, i == mine ? (long long)getpid() : 0);
         wsi_text(b, ", ");
         wsi_pair_json(b, "host", host);
-        if (i == mine) {
+        const char *may = i == mine ? list : ctx->affinities ? ctx->affinities[i] : 0;
+        if (may) {
             wsi_text(b, ", \"cores\": ");
-            wsi_number(b, cores);
+            wsi_number(b, i == mine ? cores : wsi_count_cores(may));
             wsi_text(b, ", ");
-            wsi_pair_json(b, "affinity", list);
+            wsi_pair_json(b, "affinity", may);
         }
         wsi_text(b, "}");
     }
@@ -3377,11 +3385,12 @@ static void wsi_free(ws_context *ctx) {
     for (int i = 0; i < WSI_KINDS; i++)
         if (ctx->kinds[i]) free(ctx->kinds[i]->space), free(ctx->kinds[i]->name), free(ctx->kinds[i]);
     for (int i = 0; ctx->hosts && i < ctx->nodes; i++) free(ctx->hosts[i]);
+    for (int i = 0; ctx->affinities && i < ctx->nodes; i++) free(ctx->affinities[i]);
     if (ctx->fd >= 0) close(ctx->fd); /* the file could not be started */
     if (ctx->zstd) wsi_zstd.release(ctx->zstd);
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);
-    free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
+    free(ctx->names), free(ctx->hosts), free(ctx->affinities), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
     free(ctx->settings.p), free(ctx->raw.p), free(ctx->block.p), free(ctx->index.p);
     free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
     free(ctx);

@@ -146,7 +146,8 @@ typedef struct wsc_node {
     int closed;      /* atomic */
     int notes;       /* atomic; the collector's own */
     int locks;       /* atomic; the number of locks described so far */
-    int ask_hosts;   /* the names of the nodes' hosts are exchanged through files */
+    int many;        /* there are several processes */
+    int ask_hosts;   /* the names of the nodes' hosts are exchanged through files, as their cores are */
     int next_stream; /* under mu, like everything below */
     pthread_mutex_t mu;
     wsc_places places;
@@ -309,34 +310,51 @@ WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
 
 static void wsc_at_exit(int status, void *arg);
 
-/* If no node knows all hosts, each node except 0 leaves the name of its own in a file beside its events. Node
- * 0 collects them when the run ends. Only run.json depends on them, so errors are ignored. */
+/* Each node except 0 leaves a line with the cores that its process may use, and one with the name of its host,
+ * in a file beside its events. Node 0 collects them when the run ends. Only run.json depends on them, so errors
+ * are ignored. Nodes that share a process with the one before them need to leave their host only. */
 static void wsc_host_file(const wsc_node *node, int number, char *path, size_t size) {
     snprintf(path, size, "%s/%05d.host", ws_dir(node->ctx), number);
 }
 
 static void wsc_leave_host(const wsc_node *node) {
-    char path[PATH_MAX];
+    char path[PATH_MAX], cores[256], text[1024];
     struct utsname os;
+    if (uname(&os)) return;
+    wsi_affinity(cores, sizeof cores);
+    snprintf(text, sizeof text, "%s\n%s", cores, os.nodename);
     wsc_host_file(node, node->node, path, sizeof path);
-    int fd = uname(&os) ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return;
-    if (!wsi_write_all(fd, (const uint8_t *)os.nodename, strlen(os.nodename))) unlink(path);
+    if (!wsi_write_all(fd, (const uint8_t *)text, strlen(text))) unlink(path);
     close(fd);
 }
 
 static void wsc_take_hosts(const wsc_node *node) {
-    char path[PATH_MAX], host[256];
+    char path[PATH_MAX], text[1024];
     struct utsname os;
+    int per_process = node->ctx->per_process;
     char **hosts = (char **)calloc((size_t)node->nodes, sizeof *hosts);
-    if (!hosts || uname(&os)) return;
-    for (int i = 0; i < node->nodes; i++) {
+    char **cores = (char **)calloc((size_t)node->nodes, sizeof *cores);
+    int known = hosts && cores && !uname(&os);
+    for (int i = 0; known && i < node->nodes; i++) {
         wsc_host_file(node, i, path, sizeof path);
-        *host = 0;
-        if (i && wsi_read_file(path, host, sizeof host)) unlink(path);
-        if (!(hosts[i] = wsi_copy(i ? host : os.nodename))) return;
+        *text = 0;
+        if (i && wsi_read_file(path, text, sizeof text)) unlink(path);
+        size_t n = strcspn(text, "\n");
+        const char *host = text[n] ? text + n + 1 : "";
+        text[n] = 0;
+        if (*text && i % per_process == 0) cores[i / per_process] = wsi_copy(text);
+        known = (hosts[i] = wsi_copy(i ? host : os.nodename)) != 0;
     }
-    node->ctx->hosts = hosts; /* only the writer of run.json reads them, in this thread */
+    /* Only the writer of run.json reads them, in this thread. */
+    node->ctx->affinities = cores;
+    if (node->ask_hosts && known) {
+        node->ctx->hosts = hosts;
+        return;
+    }
+    for (int i = 0; hosts && i < node->nodes; i++) free(hosts[i]);
+    free(hosts);
 }
 
 /* Passed as hosts by nodes that do not know the hosts while node 0 does. */
@@ -381,8 +399,9 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
     pthread_mutex_unlock(&wsc_mu);
     static const char *const levels[] = {"sync", "calls", "local", "functions"};
     ws_setting(node->ctx, "instrument", levels[wsc_set.level]);
-    node->ask_hosts = !hosts && nodes > per_process && ws_active(node->ctx);
-    if (node->ask_hosts && number) wsc_leave_host(node);
+    node->many = nodes > per_process && ws_active(node->ctx);
+    node->ask_hosts = !hosts && node->many;
+    if (node->many && number && (node->ask_hosts || number % per_process == 0)) wsc_leave_host(node);
     wsc_new_thread(node);
     return node;
 }
@@ -391,7 +410,7 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
  * see ws_close. */
 WSC_UNUSED static void wsc_close(wsc_node *node, int ended, int exit_code, const char *message) {
     if (!node || __atomic_exchange_n(&node->closed, 1, __ATOMIC_ACQ_REL)) return;
-    if (node->ask_hosts && !node->node) wsc_take_hosts(node);
+    if (node->many && !node->node) wsc_take_hosts(node);
     wsi_finish(node->ctx, ended, exit_code, message);
 }
 

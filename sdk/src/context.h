@@ -97,11 +97,12 @@ static void wsi_free(ws_context *ctx) {
     for (int i = 0; i < WSI_KINDS; i++)
         if (ctx->kinds[i]) free(ctx->kinds[i]->space), free(ctx->kinds[i]->name), free(ctx->kinds[i]);
     for (int i = 0; ctx->hosts && i < ctx->nodes; i++) free(ctx->hosts[i]);
+    for (int i = 0; ctx->affinities && i < ctx->nodes; i++) free(ctx->affinities[i]);
     if (ctx->fd >= 0) close(ctx->fd); /* the file could not be started */
     if (ctx->zstd) wsi_zstd.release(ctx->zstd);
     wsi_packer *p = &ctx->pack;
     free(p->at), free(p->order), free(p->kinds), free(p->vals), free(p->nodes);
-    free(ctx->names), free(ctx->hosts), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
+    free(ctx->names), free(ctx->hosts), free(ctx->affinities), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
     free(ctx->settings.p), free(ctx->raw.p), free(ctx->block.p), free(ctx->index.p);
     free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
     free(ctx);

@@ -151,6 +151,7 @@ struct ws_context {
     int told_since;           /* the options gave since */
     size_t words;             /* of a buffer */
     char *dir, *path, *program, **hosts;
+    char **affinities; /* by process, as far as known; this one's own is not needed */
     char *place;  /* the absolute path; null: unknown */
     char run[33]; /* id of the run; "": unknown */
     struct timespec started;

@@ -54,8 +54,19 @@ static size_t wsi_read_file(const char *path, char *text, size_t size) {
     return n;
 }
 
-/* wsi_affinity stores the list of cores that the process may use, such as "0-3,8", and returns their
- * number. */
+/* wsi_count_cores counts the cores in a list such as "0-3,8". */
+static int wsi_count_cores(const char *list) {
+    int count = 0;
+    for (char *q = (char *)list; *q;) {
+        long a = strtol(q, &q, 10), z = a;
+        if (*q == '-') z = strtol(q + 1, &q, 10);
+        count += (int)(z - a + 1);
+        if (*q++ != ',') break;
+    }
+    return count;
+}
+
+/* wsi_affinity stores the list of cores that the process may use and returns their number. */
 static int wsi_affinity(char *list, size_t size) {
     char text[8192];
     int count = 0;
@@ -66,12 +77,7 @@ static int wsi_affinity(char *list, size_t size) {
         p += strlen("\nCpus_allowed_list:");
         p += strspn(p, " \t");
         snprintf(list, size, "%.*s", (int)strcspn(p, "\n"), p);
-        for (char *q = list; *q;) {
-            long a = strtol(q, &q, 10), z = a;
-            if (*q == '-') z = strtol(q + 1, &q, 10);
-            count += (int)(z - a + 1);
-            if (*q++ != ',') break;
-        }
+        count = wsi_count_cores(list);
     }
 #ifdef _SC_NPROCESSORS_ONLN
     if (!count) count = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -151,11 +157,12 @@ static void wsi_nodes(ws_context *ctx, wsi_bytes *b, const char *own) {
         wsi_number(b, i == mine ? (long long)getpid() : 0);
         wsi_text(b, ", ");
         wsi_pair_json(b, "host", host);
-        if (i == mine) {
+        const char *may = i == mine ? list : ctx->affinities ? ctx->affinities[i] : 0;
+        if (may) {
             wsi_text(b, ", \"cores\": ");
-            wsi_number(b, cores);
+            wsi_number(b, i == mine ? cores : wsi_count_cores(may));
             wsi_text(b, ", ");
-            wsi_pair_json(b, "affinity", list);
+            wsi_pair_json(b, "affinity", may);
         }
         wsi_text(b, "}");
     }

@@ -63,10 +63,11 @@ func hosts(m *model.Model) []Host {
 		return &out[len(out)-1]
 	}
 	// Processes of one host are bound to cores each, or share all that the host gives them.
-	bound := map[string]map[int]bool{}
+	bound, unknown := map[string]map[int]bool{}, map[string]bool{}
 	for i, p := range m.Processes {
 		h := find(p.Host)
 		h.Cores = max(h.Cores, p.Cores)
+		unknown[p.Host] = unknown[p.Host] || p.Cores == 0
 		if i < len(m.Info.Processes) {
 			if bound[p.Host] == nil {
 				bound[p.Host] = map[int]bool{}
@@ -78,6 +79,9 @@ func hosts(m *model.Model) []Host {
 	}
 	for i := range out {
 		out[i].Cores = max(out[i].Cores, len(bound[out[i].Host]))
+		if unknown[out[i].Host] { // a process may be bound to others than the rest
+			out[i].Cores = 0
+		}
 	}
 	for _, n := range m.Nodes {
 		if len(n.Workers) == 0 {

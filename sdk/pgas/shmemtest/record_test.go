@@ -3,8 +3,10 @@ package shmemtest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -64,6 +66,26 @@ func TestShmemCalls(t *testing.T) {
 	if info.Ended != "done" || info.Program != "program" || len(info.Nodes) != 2 ||
 		info.Settings["instrument"] != "calls" || info.Processes[1].Host != info.Processes[0].Host {
 		t.Errorf("run.json: %+v", info)
+	}
+}
+
+// TestShmemCores: run.json tells the cores of every process, here one for each, and nothing else is left.
+func TestShmemCores(t *testing.T) {
+	t.Parallel()
+	program := compileShmem(t, "delays.c")
+	if _, err := exec.LookPath("taskset"); err != nil {
+		t.Skip(err)
+	}
+	res := runShmem(t, 2, nil, "sh", "-c",
+		`exec taskset -c $((OMPI_COMM_WORLD_RANK % $1)) "$0"`, program, fmt.Sprint(runtime.NumCPU()))
+	res.ok(t, "")
+	for i, p := range res.read(t, true).Run().Processes {
+		if want := fmt.Sprint(i % runtime.NumCPU()); p.Affinity != want || p.Cores != 1 {
+			t.Errorf("process %d: %+v, want core %s", i, p, want)
+		}
+	}
+	if left, _ := filepath.Glob(res.trace + "/*.host"); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 

@@ -46,6 +46,12 @@ func (l *Launch) End(dir string, outcome error, check func(r *trace.Reader) erro
 			"nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it statically"+
 				" (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)})
 	}
+	// What PE 0 did not live to collect.
+	if left, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9][0-9][0-9][0-9]*.host")); err == nil {
+		for _, name := range left {
+			_ = os.Remove(name)
+		}
+	}
 	if err := tellEnd(dir, outcome); err != nil {
 		return console.BadInput(err)
 	}
