@@ -116,7 +116,7 @@ var truths = []knownCause{
 		says:  []string{"mostly at `work.cpp:", "mostly in `thread`", "No CF held it"},
 		never: []string{"Hold it for less time", "mostly asleep"}},
 	{name: "one lock", fault: "-w 4 lock.fa 1", mended: "-w 4 lock.fa 0", first: []string{"contention"},
-		says:  []string{"mostly at `table_mutex (work.cpp:", "held most by `save`", "Hold it for less time"},
+		says:  []string{"mostly at `table_mutex (work.cpp:", "held most by `", "Hold it for less time"},
 		never: []string{"No CF held it", "CFs are too small"}},
 	{name: "a condition variable", fault: "-w 4 condition.fa 1", mended: "-w 4 condition.fa 0",
 		first: []string{"contention"},

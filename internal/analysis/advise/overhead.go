@@ -358,16 +358,16 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		return lost(f.String(), part)(x)
 	}
 	_, at := largest(a.res.Causes, there)
-	holder, _ := largest(a.res.Causes, func(x *slou.Cause) int64 {
+	holder := a.top(func(x *slou.Cause) int64 {
 		if x.Producer == "" {
 			return 0
 		}
 		return there(x)
-	})
+	}, func(x *slou.Cause) [4]string { return [4]string{x.Producer} }).Producer
 	evidence := map[string]any{"name": name, "waited_ns": at, "consumer": c.Consumer}
 	bound := words.Say("Without any waiting the workers would have that much more time.",
 		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали.")
-	if part == slou.PartLock.String() && holder == nil {
+	if part == slou.PartLock.String() && holder == "" {
 		a.addTime("contention", ns, bound, evidence, words.Say(
 			"Workers waited %s (%s), mostly at `%s` (%s) and mostly in %s. No CF held it, so it is a signal, a "+
 				"thread or the like: pass what comes from there as a DF, and the CF starts when it is there.",
@@ -378,9 +378,9 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		return
 	}
 	heldBy := words.Say("", ",")
-	if holder != nil {
-		evidence["holder"] = holder.Producer
-		heldBy = words.Say(", held most by %s,", ", который чаще всего занимал %s,", a.named(holder.Producer))
+	if holder != "" {
+		evidence["holder"] = holder
+		heldBy = words.Say(", held most by %s,", ", который чаще всего занимал %s,", a.named(holder))
 	}
 	a.addTime("contention", ns, bound, evidence, words.Say(
 		"Workers waited %s (%s) for each other, mostly at `%s` (%s)%s and mostly in %s. Hold it for less time, or "+
