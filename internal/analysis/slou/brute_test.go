@@ -95,10 +95,13 @@ func (b brute) walk(cf string, node int, d int64) []mark {
 // process it is O, from when that was sent L, and before that O. Where nothing was received, all of it is O.
 func (b brute) source(cf string, node int, ready int64) []mark {
 	created, _ := b.last("CFEvents.onCreated", cf)
-	got, any := b.find(ready, func(e sloutest.Event) bool {
-		return e.Kind == "DFEvents.onReceived" && e.Node == node &&
-			slices.Contains(b.inputs(cf, 1), input{e.DF, node})
-	})
+	var got sloutest.Event // of those at one time, that of the first input
+	any := false
+	for _, in := range b.inputs(cf, 1) {
+		if e, ok := b.receipt(in.df, node, ready); ok && in.node == node && (!any || e.Time > got.Time) {
+			got, any = e, true
+		}
+	}
 	if !any {
 		return []mark{{created.Time, "O.deliver"}, {-always, "O.create"}}
 	}
