@@ -17,7 +17,6 @@ import (
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // format is a foreign format a trace can be converted to.
@@ -148,7 +147,7 @@ func (s *readShare) progress(line *console.Progress, path string) func(done, tot
 // readWhole reads a trace into a model; problems says what is missing. Its errors are for the user.
 func readWhole(ctx context.Context, path string, line *console.Progress, budget *memoryBudget,
 	read *readShare) (m *model.Model, problems []string, err error) {
-	r, err := trace.Open(path)
+	r, err := budget.open(path, 0, 1)
 	if err != nil {
 		return nil, nil, badInput(err)
 	}

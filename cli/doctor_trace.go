@@ -8,14 +8,13 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // examineTrace tells whether a trace is whole and does not contradict itself.
 func examineTrace(ctx context.Context, io console.IO, path string, asJSON bool, memory *memoryBudget) error {
 	ctx, watched := memory.watch(ctx, io, path, whole, nil)
 	defer watched()
-	r, err := trace.Open(path)
+	r, err := memory.open(path, 0, 1)
 	if err != nil {
 		return badInput(err)
 	}

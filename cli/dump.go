@@ -15,7 +15,6 @@ import (
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
-	"github.com/whyslow/whyslow/trace"
 )
 
 type dumpOptions struct {
@@ -117,7 +116,7 @@ func parseTwin(io console.IO, o *dumpOptions) error {
 func dumpTrace(ctx context.Context, std console.IO, o *dumpOptions, path string) error {
 	ctx, watched := o.memory.watch(ctx, std, path, whole, nil)
 	defer watched()
-	r, err := trace.Open(path)
+	r, err := o.memory.open(path, 0, 1)
 	if err != nil {
 		return badInput(err)
 	}

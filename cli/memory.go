@@ -41,7 +41,13 @@ func (b *memoryBudget) check(verb string, processes int) error {
 
 // fits fails where a trace is too large for a model of it.
 func (b *memoryBudget) fits(r *trace.Reader) error {
-	return badInput(b.Fits(r.Path(), r.Events(), len(r.Streams())))
+	dfs, defs := r.DefsSize()
+	return badInput(b.Fits(r.Path(), r.Events(), len(r.Streams()), dfs, defs))
+}
+
+// open opens a trace, or the part of one, of which the definitions fit.
+func (b *memoryBudget) open(path string, part, parts int) (*trace.Reader, error) {
+	return trace.OpenWith(path, trace.OpenOptions{Part: part, Parts: parts, Room: b.Room(path)})
 }
 
 // looksAfter is how many looks at the heap, 20 ms apart, the context may have ended before the process does.

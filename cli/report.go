@@ -267,7 +267,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 		}
 	}()
 	if err := procs.Together(g, func(procs.Group) (err error) {
-		if r, err = trace.OpenShare(path, g.Rank(), g.Size()); err == nil {
+		if r, err = o.memory.open(path, g.Rank(), g.Size()); err == nil {
 			err = o.memory.fits(r)
 		}
 		return err

@@ -1,12 +1,15 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
 )
@@ -21,7 +24,43 @@ type Defs struct {
 	dfs   table[uint32] // 1 + place in ids
 	ids   []byte        // varints: name, length, identity (zigzag) of each DF
 	ndfs  int
+
+	numbers   map[string]Kind // of kinds, by their names
+	text      int64           // bytes of strings and kinds
+	room      func(bytes int64) error
+	asked     int64 // bytes that there is room for
+	refused   error // why there was none
+	onlyKinds bool
 }
+
+// OnlyKinds makes d keep none but the kinds of user namespaces, and of these only what reading events takes:
+// no descriptions, no names of fields. Of others d still finds out whether they are consistent. Before d takes
+// so many bytes more, it asks room, which may refuse them.
+func (d *Defs) OnlyKinds(room func(bytes int64) error) { d.onlyKinds, d.room = true, room }
+
+// ask makes sure that there is room for so many bytes in all.
+func (d *Defs) ask(bytes int64) error {
+	if d.room == nil || bytes == d.asked {
+		return nil
+	}
+	if d.refused = d.room(bytes - d.asked); d.refused == nil {
+		d.asked = bytes
+	}
+	return d.refused
+}
+
+// size is about how many bytes the definitions take.
+func (d *Defs) size() int64 {
+	return d.names.size() + d.codes.size() + d.sites.size() + d.dfs.size() + int64(cap(d.ids)) + d.text
+}
+
+// What the definitions of a block may take at most, in bytes, while it is read: tables grow to twice what
+// their numbers need, and a string or a kind is an object of its own.
+const (
+	perRow     = 256
+	perDF      = 64
+	perElement = 32
+)
 
 // table holds things by number. Numbers are mostly dense; those far out go to a map,
 // so that a damaged one does not cost memory.
@@ -29,14 +68,14 @@ type table[T any] struct {
 	dense  []T
 	has    []bool
 	sparse map[uint32]T
-	n      int
+	n      int // how many there are
 }
 
 func (t *table[T]) set(i uint32, v T) {
-	t.n++
 	switch {
 	case uint64(i) < uint64(len(t.dense)):
 	case uint64(i) == uint64(len(t.dense)): // as nearly always
+		t.n++
 		t.dense = append(t.dense, v)
 		t.has = append(t.has, true)
 		return
@@ -48,10 +87,22 @@ func (t *table[T]) set(i uint32, v T) {
 		if t.sparse == nil {
 			t.sparse = map[uint32]T{}
 		}
+		before := len(t.sparse)
 		t.sparse[i] = v
+		t.n += len(t.sparse) - before
 		return
 	}
+	if !t.has[i] {
+		t.n++
+	}
 	t.dense[i], t.has[i] = v, true
+}
+
+// size is about how many bytes the table takes.
+func (t *table[T]) size() int64 {
+	var v T
+	each := int64(unsafe.Sizeof(v))
+	return int64(cap(t.dense))*(each+1) + 2*int64(len(t.sparse))*(each+5)
 }
 
 func (t *table[T]) get(i uint32) (v T, ok bool) {
@@ -257,7 +308,10 @@ func (d *Defs) ReadBlock(block []byte, b *Batch) error {
 func (d *Defs) take(raw []byte, h *tracefile.Header, payload []byte) ([]byte, error) {
 	raw, err := tracefile.Unpack(raw, h, payload)
 	if err == nil {
-		err = d.add(raw)
+		d.refused = nil
+		if err = d.add(raw); d.refused == nil {
+			err = cmp.Or(err, d.ask(d.size())) // less than before, mostly
+		}
 	}
 	return raw, err
 }
@@ -267,16 +321,21 @@ var errDefs = errors.New("definitions are not consistent")
 // add reads the payload of a definition block.
 func (d *Defs) add(raw []byte) error {
 	if d.kinds == nil {
-		d.kinds = map[Kind]*KindSpec{}
+		d.kinds, d.numbers = map[Kind]*KindSpec{}, map[string]Kind{}
 	}
 	p := parser{b: raw}
 	nrows := p.number(tracefile.MaxRaw)
 	rows := parser{b: p.bytes(p.number(tracefile.MaxRaw))}
+	if !d.onlyKinds {
+		if err := d.ask(d.size() + int64(len(rows.b)) + perRow*int64(min(nrows, len(rows.b)/2))); err != nil {
+			return err
+		}
+	}
 	for range nrows {
 		tag := rows.bytes(1)
 		body := rows.bytes(rows.number(tracefile.MaxRaw))
 		if rows.bad || !d.row(tag[0], body) {
-			return errDefs
+			return cmp.Or(d.refused, errDefs)
 		}
 	}
 	ndfs := p.number(uint64(len(p.b)))
@@ -294,13 +353,14 @@ func (d *Defs) row(tag byte, body []byte) bool {
 	name := func() Name { return Name(p.number(math.MaxUint32)) }
 	switch tag {
 	case tagString:
-		if id != 0 {
+		if id != 0 && !d.onlyKinds {
+			d.text += int64(len(p.b))
 			d.names.set(id, string(p.b))
 		}
 	case tagCode:
 		c := CodeDef{Code: id, Name: name(), Kind: CodeKind(p.number(math.MaxUint8)), File: name(),
 			Line: number(), Col: number()}
-		if !p.bad {
+		if !p.bad && !d.onlyKinds {
 			d.codes.set(id, c)
 		}
 	case tagSite:
@@ -309,7 +369,7 @@ func (d *Defs) row(tag byte, body []byte) bool {
 		if len(p.b) > 0 { // left out where not known, and by earlier versions
 			s.DFs = name()
 		}
-		if !p.bad {
+		if !p.bad && !d.onlyKinds {
 			d.sites.set(id, s)
 		}
 	case tagKind:
@@ -326,19 +386,64 @@ func (d *Defs) row(tag byte, body []byte) bool {
 		if p.bad || id < uint32(FirstUserKind) || id > uint32(MaxKind) || s.Check() != nil {
 			break
 		}
-		// Nor can one with the name of another one: the text twin could not tell them apart.
-		for k, old := range d.kinds {
-			if k != s.Kind && old.String() == s.String() {
-				return true
-			}
+		if !d.setKind(s) {
+			return false
 		}
-		d.kinds[s.Kind] = s
 	}
 	return !p.bad
 }
 
+// setKind takes in a kind, unless another one has its name: the text twin could not tell them apart. It
+// returns false where there is no room.
+func (d *Defs) setKind(s *KindSpec) bool {
+	name := s.String()
+	if k, known := d.numbers[name]; known && k != s.Kind {
+		return true
+	}
+	old := d.kinds[s.Kind]
+	if d.onlyKinds {
+		s.Doc = ""
+		for i := range s.Fields {
+			s.Fields[i].Name = ""
+		}
+		if d.ask(d.size()+kindSize(s)) != nil {
+			return false
+		}
+	}
+	if old != nil {
+		delete(d.numbers, old.String())
+		d.text -= kindSize(old)
+	}
+	d.kinds[s.Kind], d.numbers[name] = s, s.Kind
+	d.text += kindSize(s)
+	return true
+}
+
+// kindSize is about how many bytes a kind takes.
+func kindSize(s *KindSpec) int64 {
+	n := 256 + 2*len(s.String()) + len(s.Doc)
+	for i := range s.Fields {
+		n += int(unsafe.Sizeof(s.Fields[i])) + len(s.Fields[i].Name)
+	}
+	return int64(n)
+}
+
+// maxPortion is how many DFs and elements of their identities a block has at most: a reader needs about 40
+// bytes for each while it reads them. Writers put a quarter of that into a block.
+const maxPortion = 1 << 20
+
+var errPortion = fmt.Errorf("more than %d data fragments and indices", maxPortion)
+
 // addDFs reads the columns of n DFs.
 func (d *Defs) addDFs(b []byte, n int) error {
+	if n > maxPortion {
+		return errPortion
+	}
+	if !d.onlyKinds {
+		if err := d.ask(d.size() + perDF*int64(n)); err != nil {
+			return err
+		}
+	}
 	var cols [3][]uint64 // number, name, length
 	var err error
 	for c := range cols {
@@ -356,12 +461,23 @@ func (d *Defs) addDFs(b []byte, n int) error {
 			return errDefs
 		}
 	}
+	if uint64(n)+elements > maxPortion {
+		return errPortion
+	}
+	if !d.onlyKinds {
+		if err := d.ask(d.size() + perDF*int64(n) + perElement*int64(elements)); err != nil {
+			return err
+		}
+	}
 	words, vals := make([]uint64, elements), []uint64(nil)
 	if b, _, err = readLists(b, words, at, 0, cols[2], identityColumns, &vals); err != nil {
 		return err
 	}
 	if len(b) > 0 {
 		return errDefs
+	}
+	if d.onlyKinds {
+		return nil
 	}
 	if uint64(len(d.ids))+binary.MaxVarintLen64*(elements+2*uint64(n)) > math.MaxUint32 {
 		return errors.New("too many data fragments")

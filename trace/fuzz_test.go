@@ -18,7 +18,7 @@ func memoryReader(data []byte) (*Reader, error) {
 	if err := f.ReadHeader(); err != nil {
 		return nil, err
 	}
-	_ = f.load()
+	_ = f.load(nil)
 	f.findUnfinished(2)
 	return &Reader{files: []*nodeFile{f}, problems: f.Found, damaged: map[*tracefile.Block]bool{}}, nil
 }

@@ -18,21 +18,38 @@ type nodeFile struct {
 	arrange  sync.Once
 }
 
-// load finds the blocks and reads the definitions.
-func (f *nodeFile) load() error {
+// load finds the blocks and reads the definitions. refused is why there is no room for them.
+// room is asked first for as many bytes as they have unpacked, which is the least they take; read is which
+// part of them that is for, from 0 to 1. nil: there is room for any.
+func (f *nodeFile) load(room func(bytes int64, read float64) error) (refused error) {
 	f.Find()
+	defer f.NoteGaps()
+	total, read := int64(0), int64(0)
+	for i := range f.DefsAt {
+		total += int64(f.DefsAt[i].Raw)
+	}
+	if room != nil {
+		if err := room(total, 1); err != nil {
+			return err
+		}
+		_ = room(-total, 1) // each block asks for its own
+		f.defs.room = func(bytes int64) error { return room(bytes, float64(read)/float64(max(total, 1))) }
+	}
 	var buf, raw []byte
 	for i := range f.DefsAt {
 		b := &f.DefsAt[i]
+		read += int64(b.Raw)
 		var err error
 		if buf, err = tracefile.ReadPayload(f.Bytes, buf, b.At, &b.Header); err == nil {
 			raw, err = f.defs.take(raw, &b.Header, buf)
+		}
+		if f.defs.refused != nil {
+			return f.defs.refused
 		}
 		if err != nil {
 			f.NoteBad(b, err)
 		}
 	}
-	f.NoteGaps()
 	return nil
 }
 

@@ -111,6 +111,47 @@ func Open(path string) (*Reader, error) { return OpenShare(path, 0, 1) }
 // ShareOf; Problems are those of the files of this part, what is wrong with the whole being told by the first
 // or the last part. It fails in all processes or in none, as far as they see the same files.
 func OpenShare(path string, part, parts int) (*Reader, error) {
+	return OpenWith(path, OpenOptions{Part: part, Parts: parts})
+}
+
+// OpenOptions are what OpenWith does in another way than Open; the zero value: nothing.
+type OpenOptions struct {
+	Part, Parts int // those of OpenShare; 0 parts: one
+	// NoDefs leaves definitions unread: Defs are empty, and events of user namespaces lack their names.
+	NoDefs bool
+	// Room is asked before definitions take so many bytes of memory more, and told where they take less: then
+	// bytes is negative. read is about which part of them is read then, from 0 to 1. If Room fails, so does
+	// OpenWith, with its error. Several goroutines call it at once. nil: there is room for any. A small file
+	// can define much.
+	Room func(bytes int64, read float64) error
+}
+
+// loader reads the files of a part.
+type loader struct {
+	*OpenOptions
+	total int64 // bytes of the files
+	done  atomic.Int64
+}
+
+// load reads a file, unless the options say that its definitions stay unread.
+func (l *loader) load(f *nodeFile) (refused error) {
+	if l.NoDefs {
+		f.Find()
+		f.NoteGaps()
+		return nil
+	}
+	defer func() { l.done.Add(f.Size) }()
+	if l.Room == nil {
+		return f.load(nil)
+	}
+	return f.load(func(bytes int64, read float64) error {
+		return l.Room(bytes, (float64(l.done.Load())+read*float64(f.Size))/float64(max(l.total, 1)))
+	})
+}
+
+// OpenWith is OpenShare with options.
+func OpenWith(path string, o OpenOptions) (*Reader, error) {
+	part, parts := o.Part, max(o.Parts, 1)
 	if part < 0 || part >= parts {
 		return nil, fmt.Errorf("part %d of %d of a trace: there is no such part", part, parts)
 	}
@@ -150,14 +191,28 @@ func OpenShare(path string, part, parts int) (*Reader, error) {
 	r.oneRun(files, errs)
 	r.share(files)
 	impossible := r.boundWorkers()
-	_ = each(runtime.GOMAXPROCS(0), len(files), func(_, i int) error {
-		if f := files[i]; f != nil && r.nodes[f.Node].File == f && r.ShareOf(f.Node) == part {
-			if err := f.While(r.nodes[f.Node].load); err != nil {
-				errs[i] = &Problem{Kind: Damaged, File: f.Name, What: err.Error(), Node: f.Node, Stream: -1}
-			}
+	mine := func(f *tracefile.File) bool {
+		return f != nil && r.nodes[f.Node].File == f && r.ShareOf(f.Node) == part
+	}
+	l := loader{OpenOptions: &o}
+	for _, f := range files {
+		if mine(f) {
+			l.total += f.Size
 		}
-		return nil
+	}
+	err = each(runtime.GOMAXPROCS(0), len(files), func(_, i int) (refused error) {
+		f := files[i]
+		if !mine(f) {
+			return nil
+		}
+		if err := f.While(func() error { refused = l.load(r.nodes[f.Node]); return nil }); err != nil {
+			errs[i] = &Problem{Kind: Damaged, File: f.Name, What: err.Error(), Node: f.Node, Stream: -1}
+		}
+		return refused
 	})
+	if err != nil {
+		return nil, err
+	}
 	at := 0 // the part that has the last file
 	for i, f := range files {
 		if f != nil {
@@ -383,6 +438,15 @@ func (r *Reader) RunOf(node int) string {
 func (r *Reader) Closed(node int) bool {
 	f := r.nodeFile(node)
 	return f != nil && f.Closed
+}
+
+// DefsSize returns how many DFs are defined, and about how many bytes of memory all definitions take.
+func (r *Reader) DefsSize() (dfs int, bytes int64) {
+	for _, f := range r.files {
+		dfs += f.defs.ndfs
+		bytes += f.defs.size()
+	}
+	return dfs, bytes
 }
 
 // Streams returns the streams that have events, by node and stream.

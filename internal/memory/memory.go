@@ -4,8 +4,9 @@
 // So a small file can ask for more memory than the machine has, and the kernel would end other programs for
 // it.
 //
-// Two things hold a process within its budget. Before a trace is read, the counts in the headers of its
-// blocks say how much it takes at least. While it is read and analysed, a watch looks at the heap.
+// Three things hold a process within its budget. What a trace defines is counted before and while it is read.
+// Before events are read, the counts in the headers of blocks say how much they take at least. While they are
+// read and analysed, a watch looks at the heap.
 package memory
 
 import (
@@ -20,6 +21,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/words"
@@ -43,6 +45,9 @@ func (e *TooLarge) Error() string {
 		words.Bytes(int64(e.need)), words.Bytes(int64(e.budget)), math.Ceil(e.need/1e6))
 }
 
+// Need is about how many bytes it needs.
+func (e *TooLarge) Need() float64 { return e.need }
+
 // Exceeded is the error that a trace needs so many bytes, more than the budget.
 func (b Budget) Exceeded(path string, need float64) error {
 	return &TooLarge{path, max(need, float64(b)*1.1), b}
@@ -52,11 +57,25 @@ func (b Budget) Exceeded(path string, need float64) error {
 const (
 	perEvent  = 48
 	perStream = 2 << 10
+	perDF     = 16
 )
 
-// Fits fails with TooLarge if a model of so many events and streams cannot fit.
-func (b Budget) Fits(path string, events, streams int) error {
-	need := int64(events)*perEvent + int64(streams)*perStream
+// Room gives what counts the definitions of a trace, see trace.OpenOptions: it fails with TooLarge where they
+// take more than the budget.
+func (b Budget) Room(path string) func(bytes int64, read float64) error {
+	var taken atomic.Int64
+	return func(bytes int64, read float64) error {
+		if now := taken.Add(bytes); b > 0 && bytes > 0 && now > int64(b) {
+			return b.Exceeded(path, float64(now)/min(max(read, 0.01), 1))
+		}
+		return nil
+	}
+}
+
+// Fits fails with TooLarge if a model of so many events and streams, and of definitions with so many DFs that
+// take so many bytes already, cannot fit.
+func (b Budget) Fits(path string, events, streams, dfs int, defs int64) error {
+	need := int64(events)*perEvent + int64(streams)*perStream + int64(dfs)*perDF + defs
 	if b == 0 || need <= int64(b) {
 		return nil
 	}

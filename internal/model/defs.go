@@ -69,8 +69,10 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 		}
 		return t.code(Code{Name: defs.Name(def.Name), Kind: def.Kind, File: defs.Name(def.File), Line: def.Line})
 	}
+	sites := 0
+	defs.EachSite(func(trace.SiteDef) { sites++ })
 	defs.EachSite(func(def trace.SiteDef) {
-		if uint64(def.Site) >= 1<<24 {
+		if farOut(uint64(def.Site), sites) {
 			return
 		}
 		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line,
@@ -85,8 +87,8 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 		t.byID = make(map[uint64]DF, 2*defs.DFCount())
 	}
 	defs.EachDF(func(df trace.DF, name trace.Name, identity []int64) {
-		if int(df) > 4*defs.DFCount()+1024 {
-			return // far out: as if it were not defined
+		if farOut(uint64(df), defs.DFCount()) {
+			return
 		}
 		if name != last {
 			g, known := names[name]
@@ -100,6 +102,10 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 	})
 	return n
 }
+
+// farOut tells whether a number is so large, where so many are defined, that a list up to it would cost much
+// memory: it counts as not defined.
+func farOut(number uint64, defined int) bool { return number > 4*uint64(defined)+1024 }
 
 func put[T any](list []T, i int, v T) []T {
 	if i >= len(list) {

@@ -40,5 +40,6 @@
 // in them.
 //
 // A reader may refuse blocks of over 16 MiB unpacked, or over 4 KiB + 64 times their
-// packed length, so that a small file cannot make it allocate much.
+// packed length, so that a small file cannot make it allocate much. For the same reason it may refuse blocks
+// that define over 1 Mi DFs, the elements of their identities included.
 package tracefile

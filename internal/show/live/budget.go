@@ -3,10 +3,12 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/memory"
@@ -126,14 +128,41 @@ func (r *Run) spare(parts bool) (freed int64) {
 
 // fitsBudget fails where not even the smallest snapshot of the run would fit.
 func (r *Run) fitsBudget(reader *trace.Reader) error {
-	err := r.shared.budget.Fits(r.dir, int(min(uint64(reader.Events()), r.limit())),
-		len(reader.Streams()))
+	dfs, defs := reader.DefsSize()
+	err := r.shared.budget.Fits(r.dir, int(min(uint64(reader.Events()), r.limit())), len(reader.Streams()),
+		dfs, defs)
 	if err != nil {
 		r.mu.Lock()
 		r.tooLarge = err
 		r.mu.Unlock()
 	}
 	return err
+}
+
+// open opens the trace for a snapshot. Its definitions take so many bytes, which count as the run's: while
+// they are read, too, so that it is the run that is given up. A quarter of the budget is the most.
+func (r *Run) open(ctx context.Context) (_ *trace.Reader, defs int64, err error) {
+	room := (r.shared.budget / 4).Room(r.dir)
+	var taken atomic.Int64
+	reader, err := trace.OpenWith(r.dir, trace.OpenOptions{Room: func(bytes int64, read float64) error {
+		if err := cmp.Or(ctx.Err(), room(bytes, read)); err != nil {
+			return err
+		}
+		taken.Add(bytes)
+		r.taken.Add(bytes)
+		return nil
+	}})
+	if err == nil {
+		return reader, taken.Load(), nil
+	}
+	r.taken.Add(-taken.Load())
+	if large, ok := errors.AsType[*memory.TooLarge](err); ok && ctx.Err() == nil {
+		err = r.shared.budget.Exceeded(r.dir, 4*large.Need())
+		r.mu.Lock()
+		r.tooLarge = err
+		r.mu.Unlock()
+	}
+	return nil, 0, err
 }
 
 // giveUp ends what is computed for the run, and answers all questions about it with an error.

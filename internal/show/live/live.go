@@ -315,7 +315,7 @@ func (r *Run) finished() (string, error) {
 	if err != nil || !begun {
 		return "", err
 	}
-	reader, err := trace.Open(r.dir)
+	reader, err := trace.OpenWith(r.dir, trace.OpenOptions{NoDefs: true})
 	if err != nil {
 		if alive, known := r.opt.Alive(); known && alive {
 			return "", nil // it has just created its files
@@ -374,7 +374,7 @@ func (r *Run) onThisHost() (alive, known bool) {
 
 // headers fills in the figures of a finished run that can be had without reading it.
 func (r *Run) headers() error {
-	reader, err := trace.Open(r.dir)
+	reader, err := trace.OpenWith(r.dir, trace.OpenOptions{NoDefs: true})
 	if err != nil {
 		return err
 	}

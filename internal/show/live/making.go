@@ -210,7 +210,7 @@ func (r *Run) why() error {
 	if st, _ := r.Status(); st.State == StateLive { // its files will come
 		return fmt.Errorf("%s: %w", r.dir, ErrNothingYet)
 	}
-	reader, err := trace.Open(r.dir)
+	reader, err := trace.OpenWith(r.dir, trace.OpenOptions{NoDefs: true})
 	if err == nil {
 		reader.Close()
 		return fmt.Errorf("%s: %w", r.dir, ErrNothingYet)
@@ -319,13 +319,14 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 			r.taken.Add(-bytes)
 		}
 	}()
-	reader, err := trace.Open(r.dir)
+	reader, defs, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			reader.Close()
+			r.taken.Add(-defs)
 		}
 	}()
 	if err := r.fitsBudget(reader); err != nil {
@@ -351,6 +352,7 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	s.bytes = int64(m.Events)*snapshotBytes + int64(len(m.Nodes))*nodeBytes +
 		int64(len(reader.Streams()))*streamBytes
 	r.taken.Add(s.bytes - bytes)
+	s.bytes += defs
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
 	}

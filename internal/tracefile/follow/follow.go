@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -49,6 +50,19 @@ type Follower struct {
 
 	raw   []byte
 	batch trace.Batch // space for reading definitions
+	kinds int64       // bytes that kinds of user namespaces take
+}
+
+// mostKinds is how many bytes they may take: those of some ten thousand. Nothing else that is defined is kept.
+const mostKinds = 16 << 20
+
+// room counts the bytes that kinds take.
+func (f *Follower) room(bytes int64) error {
+	if bytes > 0 && f.kinds+bytes > mostKinds {
+		return fmt.Errorf("kinds of events take more than %d bytes in all", mostKinds)
+	}
+	f.kinds += bytes
+	return nil
 }
 
 // followed is a file of the trace.
@@ -85,14 +99,6 @@ func (f *Follower) InfoVersion() int { return f.version }
 
 // Nodes returns the numbers of the nodes whose files have begun, ascending.
 func (f *Follower) Nodes() []int { return slices.Sorted(maps.Keys(f.nodes)) }
-
-// Defs returns the definitions of a node's file so far, nil if there is no file. Poll adds to them.
-func (f *Follower) Defs(node int) *trace.Defs {
-	if ff := f.nodes[node]; ff != nil {
-		return &ff.defs
-	}
-	return nil
-}
 
 // Closed reports whether a node's file has its index: its writer has finished it, for now. All of
 // its blocks were given then, unless Poll ended with an error.
@@ -166,6 +172,7 @@ func (f *Follower) Poll(ctx context.Context, fn func(b *tracefile.RawBlock) erro
 		return 0, err
 	}
 	f.begin()
+	defer f.shrink()
 	n := 0
 	for _, ff := range f.files {
 		k, err := f.poll(ctx, ff, fn)
@@ -175,6 +182,14 @@ func (f *Follower) Poll(ctx context.Context, fn func(b *tracefile.RawBlock) erro
 		}
 	}
 	return n, nil
+}
+
+// shrink gives up space that a large block took.
+func (f *Follower) shrink() {
+	f.batch = trace.Batch{}
+	if cap(f.raw) > 1<<20 {
+		f.raw = nil
+	}
 }
 
 // readInfo reads run.json if it is another one than last time.
@@ -353,6 +368,7 @@ func (f *Follower) begin() {
 			ff.twin = true
 		default:
 			ff.begun, ff.At, ff.end = true, tracefile.HeaderSize, tracefile.HeaderSize
+			ff.defs.OnlyKinds(f.room)
 			f.nodes[ff.Node] = ff
 			if ff.Run.Told() {
 				f.of = of

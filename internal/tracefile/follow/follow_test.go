@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -135,7 +136,7 @@ func TestFollowARun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	f := New(dir)
 	if list := follow(t, f, nil); len(list) > 0 || f.Info() == nil || f.InfoVersion() != 0 ||
-		len(f.Nodes()) > 0 || f.Defs(0) != nil {
+		len(f.Nodes()) > 0 {
 		t.Fatalf("something in nothing: %v %+v", list, f)
 	}
 	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "p.fa"}
@@ -159,11 +160,6 @@ func TestFollowARun(t *testing.T) {
 			for i%5 == 0 && !slices.ContainsFunc(got[n:], ofNode) {
 				time.Sleep(time.Millisecond)
 				got = follow(t, f, got)
-			}
-			if i%5 == 0 {
-				if _, ok := f.Defs(node).DFName(trace.DF(i + 1)); !ok {
-					t.Fatalf("DF %d came without its name", i+1)
-				}
 			}
 		}
 		if f.Info().Program != "p.fa" || len(f.Info().ID) != 32 || f.InfoVersion() != 1 || f.Closed(node) {
@@ -401,6 +397,49 @@ func FuzzFollow(f *testing.F) {
 			t.Errorf("%d blocks followed at once, %d bit by bit, %d read", len(atOnce), len(got), len(want))
 		}
 	})
+}
+
+// TestGreedyDefinitions: of what files define, a follower keeps only what it needs, and no more of that than it
+// may.
+func TestGreedyDefinitions(t *testing.T) {
+	held := func(dir string) (bytes uint64, problems []tracefile.Problem) {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		f := New(dir)
+		follow(t, f, nil)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		problems = f.Problems()
+		return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc, problems
+	}
+	for _, what := range []string{"names", "sites", "dfs", "identities", "block", "kinds"} {
+		dir := t.TempDir()
+		tracetest.Greedy(t, dir, what, 1)
+		if n, problems := held(dir); n > 16<<20 || len(problems) > 0 != (what == "block") {
+			t.Errorf("%s: %d bytes are held, %v", what, n, problems)
+		}
+	}
+	dir := t.TempDir()
+	for node := range 40 {
+		w, err := trace.Create(dir, node, trace.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 768 {
+			if _, err := w.DefineKind(trace.KindSpec{Namespace: strings.Repeat("n", 256),
+				Name: fmt.Sprint(strings.Repeat("k", 250), i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, problems := held(dir); n > 20<<20 || len(problems) == 0 ||
+		!strings.Contains(problems[0].What, "kinds of events take more than") {
+		t.Errorf("%d bytes are held, %v", n, problems)
+	}
 }
 
 // BenchmarkFollow follows a trace that is all there: blocks as they are, and decoded.
