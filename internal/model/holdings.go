@@ -16,7 +16,8 @@ import (
 //     are left out: they have no From.
 //  3. A copy that is never dropped is held to the end of the run: it has no To.
 //  4. A copy has the size of the DF's last creation up to the moment when it was stored, or else of the first
-//     one, which clocks may have moved; 0 without any.
+//     one, which clocks may have moved; 0 without any. While a run is happening, the creation may be still to
+//     come from another node: then a copy has the size that was told when it was stored.
 //
 // Offsets of clocks can move a drop before the store. The copy counts -1 in between, so that sums over
 // several nodes stay right.
@@ -173,9 +174,18 @@ func (w *holdingWalk) node(copies []Copy, yield func(Holding) bool) bool {
 	return going
 }
 
-// Values appends what the creations of a DF gave it, in order of time.
+// sized is the size of a DF as told when a copy of it was stored.
+type sized struct {
+	DF    DF
+	Bytes int64
+}
+
+// Values appends what the creations of a DF gave it, in order of time; without any, what its copies tell.
 func (m *Model) Values(out []Value, df DF) []Value {
 	first, end := m.Creations(df)
+	if bytes, ok := m.stored[df]; ok && first == end {
+		return append(out, Value{None, bytes})
+	}
 	for i := first; i < end; i++ {
 		out = append(out, Value{m.MadeTime[i], m.MadeSize[i]})
 	}

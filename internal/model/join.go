@@ -252,6 +252,15 @@ func (b *builder) joinMade() {
 		})
 	}
 	m.MadeFrom = from
+	m.stored = map[DF]int64{}
+	for _, s := range b.streams {
+		each(&s.sized, func(d *sized) {
+			if from[d.DF] == from[d.DF+1] && d.DF != 0 {
+				m.stored[d.DF] = max(m.stored[d.DF], d.Bytes)
+			}
+		})
+		s.sized = column[sized]{}
+	}
 }
 
 func (b *builder) joinMessages() {

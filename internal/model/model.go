@@ -181,6 +181,7 @@ type Model struct {
 	MadeBy   []CF
 	MadeNode []uint16
 	MadeSize []int64
+	stored   map[DF]int64 // sizes of DFs without any, as told when copies of them were stored
 
 	DFMessages []Message // by message number; entries with neither end are unused numbers
 	Requests   []Message // by request number; likewise

@@ -17,6 +17,7 @@ type stream struct {
 	open   []int // executions that have not ended
 
 	copies  column[Copy]
+	sized   column[sized] // of copies, while the run is happening, unless just made here
 	queues  column[Queue]
 	awaits  column[await]
 	awaited column[DF]
@@ -177,7 +178,11 @@ func (s *stream) event(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindDFCreate:
 		s.Mades.add(made{t, int64(a[1]), s.df(a[0]), s.cf(a[2])})
 	case trace.KindDFStored:
-		s.copies.add(Copy{t, s.df(a[0]), uint16(s.Node), CopyStored})
+		df := s.df(a[0])
+		s.copies.add(Copy{t, df, uint16(s.Node), CopyStored})
+		if n := s.Mades.len(); s.b.every && (n == 0 || s.Mades.at(n-1).DF != df) {
+			s.sized.add(sized{df, int64(a[1])})
+		}
 	case trace.KindDFDropped:
 		s.copies.add(Copy{t, s.df(a[0]), uint16(s.Node), CopyDropped})
 	case trace.KindDFDestroy:
