@@ -11,7 +11,8 @@ import (
 )
 
 // TestGreedyDefinitions gives verbs small traces that define more than fits: they say so in one line, and
-// never take much more than they may, or else the system ends them. A large number of one thing takes little.
+// never take much more than they may, or else the system ends them. A large number of one thing takes
+// little.
 func TestGreedyDefinitions(t *testing.T) {
 	home, dir := lunaHome(t), t.TempDir()
 	for _, c := range []struct {

@@ -168,7 +168,8 @@ func runPredict(ctx context.Context, io console.IO, o *predictOptions, path stri
 	return err
 }
 
-// predict simulates the run of a trace on all machines asked for; problems says what is missing in the trace.
+// predict simulates the run of a trace on all machines asked for; problems says what is missing in the
+// trace.
 func predict(ctx context.Context, line *console.Progress, o *predictOptions,
 	path string) (p *report.Prediction,
 	problems []string, err error) {

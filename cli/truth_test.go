@@ -20,9 +20,9 @@ import (
 )
 
 // Programs that are slow for a known reason, and the same programs mended. Each is run, and its whole report
-// is held against what is known: the reason is named first, nothing false is said and, in the long form (make
-// truth), what is promised for mending it is what mending it gives. Nothing else depends on how fast the
-// machine is or what else runs there.
+// is held against what is known: the reason is named first, nothing false is said and, in the long form
+// (make truth), what is promised for mending it is what mending it gives. Nothing else depends on how fast
+// the machine is or what else runs there.
 
 // knownCause is such a program, in testdata/truth.
 type knownCause struct {

@@ -34,8 +34,8 @@ type Defs struct {
 }
 
 // OnlyKinds makes d keep none but the kinds of user namespaces, and of these only what reading events takes:
-// no descriptions, no names of fields. Of others d still finds out whether they are consistent. Before d takes
-// so many bytes more, it asks room, which may refuse them.
+// no descriptions, no names of fields. Of others d still finds out whether they are consistent. Before d
+// takes so many bytes more, it asks room, which may refuse them.
 func (d *Defs) OnlyKinds(room func(bytes int64) error) { d.onlyKinds, d.room = true, room }
 
 // ask makes sure that there is room for so many bytes in all.

@@ -106,10 +106,11 @@ var ErrNothingWhole = errors.New("nothing of the trace can be read")
 // at all can be read; everything else that is wrong is in Problems.
 func Open(path string) (*Reader, error) { return OpenShare(path, 0, 1) }
 
-// OpenShare is Open for one, part, of several processes, parts, that share the files: each reads neighbouring
-// nodes, about as many bytes. All methods are about the nodes of this part only, but Run, AllNodes and
-// ShareOf; Problems are those of the files of this part, what is wrong with the whole being told by the first
-// or the last part. It fails in all processes or in none, as far as they see the same files.
+// OpenShare is Open for one, part, of several processes, parts, that share the files: each reads
+// neighbouring nodes, about as many bytes. All methods are about the nodes of this part only, but Run,
+// AllNodes and ShareOf; Problems are those of the files of this part, what is wrong with the whole being
+// told by the first or the last part. It fails in all processes or in none, as far as they see the same
+// files.
 func OpenShare(path string, part, parts int) (*Reader, error) {
 	return OpenWith(path, OpenOptions{Part: part, Parts: parts})
 }

@@ -1,12 +1,12 @@
 // Package memory holds a process within a budget of memory.
 //
-// A block of a trace unpacks to up to 64 times its length, and an event takes more in a model than in a file.
-// So a small file can ask for more memory than the machine has, and the kernel would end other programs for
-// it.
+// A block of a trace unpacks to up to 64 times its length, and an event takes more in a model than in a
+// file. So a small file can ask for more memory than the machine has, and the kernel would end other
+// programs for it.
 //
-// Three things hold a process within its budget. What a trace defines is counted before and while it is read.
-// Before events are read, the counts in the headers of blocks say how much they take at least. While they are
-// read and analysed, a watch looks at the heap.
+// Three things hold a process within its budget. What a trace defines is counted before and while it is
+// read. Before events are read, the counts in the headers of blocks say how much they take at least. While
+// they are read and analysed, a watch looks at the heap.
 package memory
 
 import (
@@ -60,8 +60,8 @@ const (
 	perDF     = 16
 )
 
-// Room gives what counts the definitions of a trace, see trace.OpenOptions: it fails with TooLarge where they
-// take more than the budget.
+// Room gives what counts the definitions of a trace, see trace.OpenOptions: it fails with TooLarge where
+// they take more than the budget.
 func (b Budget) Room(path string) func(bytes int64, read float64) error {
 	var taken atomic.Int64
 	return func(bytes int64, read float64) error {
@@ -72,8 +72,8 @@ func (b Budget) Room(path string) func(bytes int64, read float64) error {
 	}
 }
 
-// Fits fails with TooLarge if a model of so many events and streams, and of definitions with so many DFs that
-// take so many bytes already, cannot fit.
+// Fits fails with TooLarge if a model of so many events and streams, and of definitions with so many DFs
+// that take so many bytes already, cannot fit.
 func (b Budget) Fits(path string, events, streams, dfs int, defs int64) error {
 	need := int64(events)*perEvent + int64(streams)*perStream + int64(dfs)*perDF + defs
 	if b == 0 || need <= int64(b) {

@@ -18,8 +18,8 @@ type Options struct {
 	// whole run.
 	In *trace.Span
 	// Interpolated moves times to the common clock by all comparisons of clocks, as who follows a run must, and
-	// leaves them so even where a message is then received before it was sent. In leaves them so too: what is to
-	// be repaired is known of a whole run only.
+	// leaves them so even where a message is then received before it was sent. In leaves them so too: what is
+	// to be repaired is known of a whole run only.
 	Interpolated bool
 	// Progress is called after every block that was read, from several goroutines at once, with the bytes read
 	// so far and those to be read in all. nil: nobody wants to know.

@@ -111,7 +111,8 @@ type Holding struct {
 	Node int
 }
 
-// Holdings gives the copies of DFs at the nodes of this process, node by node, the copies of one DF together.
+// Holdings gives the copies of DFs at the nodes of this process, node by node, the copies of one DF
+// together.
 func (m *Model) Holdings() iter.Seq[Holding] {
 	return func(yield func(Holding) bool) {
 		w := holdingWalk{m: m, head: make([]uint32, m.DFs())}

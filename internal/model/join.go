@@ -368,8 +368,8 @@ func journeys(all []Move) []Message {
 	return out
 }
 
-// pairMoves appends the messages that the moves of one CF make, in order of time: the i-th departure from one
-// node to another goes with the i-th arrival there.
+// pairMoves appends the messages that the moves of one CF make, in order of time: the i-th departure from
+// one node to another goes with the i-th arrival there.
 func pairMoves(out []Message, moves []Move) []Message {
 	first := len(out)
 	for _, v := range moves {

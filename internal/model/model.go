@@ -6,9 +6,9 @@
 // table each.
 //
 // Times are int64 nanoseconds on the common clock: the offsets of GlobalEvents.onClockSync are applied here,
-// interpolated between those measurements that count (clocks.go), and where a message between processes would
-// still be received before it was sent, clocks are put forward (repair.go). None is the time of what was not
-// recorded.
+// interpolated between those measurements that count (clocks.go), and where a message between processes
+// would still be received before it was sent, clocks are put forward (repair.go). None is the time of what
+// was not recorded.
 //
 // Building. Streams are read in parallel; each fills columns of its own, so nothing is shared but the tables
 // that give out numbers. Then each kind of fact is joined by one goroutine. After Build a Model does not
@@ -274,7 +274,8 @@ func (m *Model) Workers() (n int) {
 	return n
 }
 
-// InRun moves a time, in nanoseconds, that was recorded before the start of the run or after its end to that.
+// InRun moves a time, in nanoseconds, that was recorded before the start of the run or after its end to
+// that.
 func (m *Model) InRun(t int64) int64 { return min(max(t, m.Start), m.End) }
 
 // Wall is the length of the run in nanoseconds.

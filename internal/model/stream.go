@@ -112,8 +112,8 @@ type end struct {
 	CF      CF
 }
 
-// Move is the departure or arrival of a CF that moves. Time is in nanoseconds, on the common clock once it is
-// known.
+// Move is the departure or arrival of a CF that moves. Time is in nanoseconds, on the common clock once it
+// is known.
 type Move struct {
 	CF     CF
 	Time   int64

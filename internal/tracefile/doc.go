@@ -31,13 +31,13 @@
 //
 //	trailer, 16 bytes: offset of the index block (64 bits), "WSINDEX" 01
 //
-// kind: 1 definitions, 2 data, 3 index; others are for later versions and are passed over. codec: 0 stored, 1
-// zstd (one frame, maybe followed by skippable ones). flags of a data block: 1 holds an onProgramStarted, 2
-// an onProgramFinished, 4 an onClockSync. stream: of a data block. count: events, definitions or index
-// entries. base is the time of the first event, first and last the least and the greatest time. number counts
-// the blocks of a stream from 0, and definition blocks likewise, so that a gap tells what is lost. defs is
-// the number of definition blocks that come before the block: a data block uses nothing that is not defined
-// in them.
+// kind: 1 definitions, 2 data, 3 index; others are for later versions and are passed over. codec: 0 stored,
+// 1 zstd (one frame, maybe followed by skippable ones). flags of a data block: 1 holds an onProgramStarted,
+// 2 an onProgramFinished, 4 an onClockSync. stream: of a data block. count: events, definitions or index
+// entries. base is the time of the first event, first and last the least and the greatest time. number
+// counts the blocks of a stream from 0, and definition blocks likewise, so that a gap tells what is lost.
+// defs is the number of definition blocks that come before the block: a data block uses nothing that is not
+// defined in them.
 //
 // A reader may refuse blocks of over 16 MiB unpacked, or over 4 KiB + 64 times their
 // packed length, so that a small file cannot make it allocate much. For the same reason it may refuse blocks

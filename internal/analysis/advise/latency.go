@@ -261,8 +261,8 @@ func (a *advisor) flow(f *flow, best int64) {
 	}
 }
 
-// usedAtHome tells whether a DF of a flow is also used on the node where it was made: then no single place is
-// right for it.
+// usedAtHome tells whether a DF of a flow is also used on the node where it was made: then no single place
+// is right for it.
 func (a *advisor) usedAtHome(f *flow) bool {
 	return slices.ContainsFunc(f.ways, func(i int32) bool {
 		w := &a.replay.Transfers[i]

@@ -187,8 +187,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// longStart is how long starting a CF takes at most on a worker that has a core: waking its thread takes some
-// tens of microseconds.
+// longStart is how long starting a CF takes at most on a worker that has a core: waking its thread takes
+// some tens of microseconds.
 const longStart = 100_000 // ns
 
 // lateStarts is the part of O.dispatch in which workers probably had no core, in all and by code fragment; 0

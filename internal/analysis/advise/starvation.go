@@ -46,7 +46,8 @@ func (a *advisor) spread() (wall int64, bound words.Text, ok bool) {
 			words.Time(a.busiest(false)), words.Time(even), words.Time(w.TinfNS)), true
 }
 
-// busiest is the most useful time per worker of any node, with the system's work for it if that is asked for.
+// busiest is the most useful time per worker of any node, with the system's work for it if that is asked
+// for.
 func (a *advisor) busiest(system bool) (most int64) {
 	for i := range a.res.Nodes {
 		if n := &a.res.Nodes[i]; n.Factors.U != nil {
@@ -180,8 +181,8 @@ func (a *advisor) order() {
 			words.Time(c.NS), a.named(c.Producer), words.Time(c.QueuedNS)))
 		return
 	}
-	// In another order, every node still has its own CFs to run, the last of which its workers cannot share, and
-	// the chain still takes its time.
+	// In another order, every node still has its own CFs to run, the last of which its workers cannot share,
+	// and the chain still takes its time.
 	work := a.Critical.Work
 	least := a.busiest(true)
 	if f := a.chain(); f != nil && a.workers > int64(len(a.res.Nodes)) {
@@ -221,8 +222,9 @@ func (a *advisor) chain() *slou.Fragment {
 	return nil
 }
 
-// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, of those
-// that begin a chain of CFs: only these are worth being preferred. It gives 1 + its statement, 0 for none.
+// queuedOnPath finds the CF on the critical path that was ready longest while its worker ran others, of
+// those that begin a chain of CFs: only these are worth being preferred. It gives 1 + its statement, 0 for
+// none.
 func (a *advisor) queuedOnPath() (ready int64, site uint32) {
 	length := 0 // CFs behind this one that the path goes through without waiting for a worker
 	steps := a.Critical.Path.Steps

@@ -341,8 +341,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestReceivedBeforeSent: what is received before it was sent is found where the clocks were compared, though
-// reports put it in order, and nowhere else.
+// TestReceivedBeforeSent: what is received before it was sent is found where the clocks were compared,
+// though reports put it in order, and nowhere else.
 func TestReceivedBeforeSent(t *testing.T) {
 	golden, err := txtar.ParseFile(filepath.Join("testdata", "received_before_sent.txtar"))
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers: the
-// CPU time of these as far as their threads' clocks were read, else their time while they were not parked. A
-// process counts as having used none if its CPU time or its workers' time is not fully known.
+// ExtraCores is the processor time, in nanoseconds, that the processes used beyond that of their workers:
+// the CPU time of these as far as their threads' clocks were read, else their time while they were not
+// parked. A process counts as having used none if its CPU time or its workers' time is not fully known.
 func ExtraCores(m *model.Model) int64 { return awakeIn(m).extra(m) }
 
-// awake is the time, by process of the run, in which workers of own nodes were not parked and, as far as that
-// is known, ran.
+// awake is the time, by process of the run, in which workers of own nodes were not parked and, as far as
+// that is known, ran.
 type awake struct {
 	NS      []int64
 	Unknown []bool

@@ -175,8 +175,8 @@ func (r *Run) giveUp(why error) {
 	r.drop()
 }
 
-// Turn waits for a turn of something that a question about the snapshot asks for and that takes about so many
-// bytes, until done. It fails when ctx ends, or where so much never fits.
+// Turn waits for a turn of something that a question about the snapshot asks for and that takes about so
+// many bytes, until done. It fails when ctx ends, or where so much never fits.
 func (s *Snapshot) Turn(ctx context.Context, bytes int64) (done func(), err error) {
 	if b := s.run.shared.budget; b > 0 && bytes > int64(b)/2 {
 		return nil, b.Exceeded(s.run.dir, 2*float64(bytes))
@@ -206,8 +206,8 @@ func (t *turns) limit(bytes int64) {
 	t.mu.Unlock()
 }
 
-// take waits for a turn of something that takes about so many bytes; it fails when ctx ends. The caller holds
-// no other turn. done ends it.
+// take waits for a turn of something that takes about so many bytes; it fails when ctx ends. The caller
+// holds no other turn. done ends it.
 func (t *turns) take(ctx context.Context, bytes int64) (done func(), err error) {
 	select {
 	case t.first <- struct{}{}:

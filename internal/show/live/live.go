@@ -10,8 +10,8 @@
 //
 // Live and finished runs are analysed in one way: from the model of a Snapshot. A snapshot is made about ten
 // times a second while a trace is small, and every few seconds at ten million events. A late event is in its
-// place in the next snapshot. When the run is over one last snapshot is made, and the page shows exactly what
-// a report on the finished trace says.
+// place in the next snapshot. When the run is over one last snapshot is made, and the page shows exactly
+// what a report on the finished trace says.
 //
 // An answer says how far it knows the run. Time after the snapshot, or after a worker's last event in it,
 // counts as "undivided", so that what is not known yet never looks like a loss. Threads of UPC and OpenSHMEM
@@ -21,10 +21,11 @@
 // whole run; the last snapshot has them, as a report does.
 //
 // Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. If a trace is too
-// long for Options.Memory, a snapshot has the newest part of the run, or the part that a query asks for. Sums
-// by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of the
-// whole run knew. Later parts are divided without events far before them, so a CF that waited for data made
-// long ago may be divided differently. Properties of nodes and links are sums over all events (long.go).
+// long for Options.Memory, a snapshot has the newest part of the run, or the part that a query asks for.
+// Sums by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of
+// the whole run knew. Later parts are divided without events far before them, so a CF that waited for data
+// made long ago may be divided differently. Properties of nodes and links are sums over all events
+// (long.go).
 //
 // A run that is over may go on: a sender comes back, or one comes that nobody knew of when the others ended.
 // When files in its folder grow, it is live again and followed from its beginning.
@@ -401,9 +402,9 @@ func (r *Run) follow() {
 	}
 }
 
-// followOnce takes in what arrives until the run seems to be over, and says of which size its files are then.
-// It stops earlier if the run has to be followed from its beginning (not over), and if the run was closed or
-// cannot be read (not ok).
+// followOnce takes in what arrives until the run seems to be over, and says of which size its files are
+// then. It stops earlier if the run has to be followed from its beginning (not over), and if the run was
+// closed or cannot be read (not ok).
 func (r *Run) followOnce() (of int64, over, ok bool) {
 	f := follow.New(r.dir)
 	tick := time.NewTicker(pollEvery)

@@ -143,9 +143,9 @@ func (r *Run) drop() {
 	r.snap, r.parts, r.long = nil, nil, nil
 }
 
-// Snapshot gives the newest snapshot, and waits for the first one. If the run is too long for one, it has the
-// newest part. The caller releases it. It fails with ErrNothingYet, if the trace cannot be read, or when ctx
-// ends.
+// Snapshot gives the newest snapshot, and waits for the first one. If the run is too long for one, it has
+// the newest part. The caller releases it. It fails with ErrNothingYet, if the trace cannot be read, or when
+// ctx ends.
 func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 	r.Watch()
 	for tried := false; ; tried = true {

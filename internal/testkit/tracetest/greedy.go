@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/tracefile"
 )
 
-// Greedy writes the files of so many nodes that are small and define as much as a file of their size can. What
-// they define takes gigabytes:
+// Greedy writes the files of so many nodes that are small and define as much as a file of their size can.
+// What they define takes gigabytes:
 //
 //   - "names": long strings.
 //   - "sites": a statement defined a million times, then another one with twice that number.

@@ -18,8 +18,8 @@ import (
 )
 
 // The scan that finds blocks without an index (scan.go of package tracefile) can be asked
-// again after the file has grown; a Follower is such a scan for each file. What it gives depends on the bytes
-// only, not on when it looked, but for this:
+// again after the file has grown; a Follower is such a scan for each file. What it gives depends on the
+// bytes only, not on when it looked, but for this:
 //
 //   - It waits for the rest of a block, unless a whole header of another one follows within what it claims to
 //     be: then it will never be complete.
@@ -53,7 +53,8 @@ type Follower struct {
 	kinds int64       // bytes that kinds of user namespaces take
 }
 
-// mostKinds is how many bytes they may take: those of some ten thousand. Nothing else that is defined is kept.
+// mostKinds is how many bytes they may take: those of some ten thousand. Nothing else that is defined is
+// kept.
 const mostKinds = 16 << 20
 
 // room counts the bytes that kinds take.

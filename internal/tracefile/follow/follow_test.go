@@ -399,8 +399,8 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// TestGreedyDefinitions: of what files define, a follower keeps only what it needs, and no more of that than it
-// may.
+// TestGreedyDefinitions: of what files define, a follower keeps only what it needs, and no more of that than
+// it may.
 func TestGreedyDefinitions(t *testing.T) {
 	held := func(dir string) (bytes uint64, problems []tracefile.Problem) {
 		var before, after runtime.MemStats

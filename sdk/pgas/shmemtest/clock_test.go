@@ -68,8 +68,8 @@ func TestShmemWrongClocks(t *testing.T) {
 	}
 }
 
-// Hosts are told apart by what Linux calls the running system: two of one name have two clocks, and two names
-// of one host (as in containers) have one.
+// Hosts are told apart by what Linux calls the running system: two of one name have two clocks, and two
+// names of one host (as in containers) have one.
 func TestShmemHosts(t *testing.T) {
 	t.Parallel()
 	program := compileShmem(t, "delays.c")

@@ -2,7 +2,8 @@
  * system, and by clock. Arguments: the number of processes, the number of UPC threads in each, what they do,
  * and the number of hosts (default: one for each process). "one name": all hosts have the same; "own names":
  * each process has one; "own time": each process is in a container with a time of its own. The clock
- * of process p is p * 30 ms ahead when the right clock shows CLOCKS_BEGIN ns; it gains p * 40 us a second. */
+ * of process p is p * 30 ms ahead when the right clock shows CLOCKS_BEGIN ns; it gains p * 40 us a second.
+ */
 #include "hooks.h"
 
 #include <fcntl.h>
