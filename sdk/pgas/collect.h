@@ -310,9 +310,9 @@ WSC_UNUSED static wsc_thread *wsc_here(wsc_node *node) {
 
 static void wsc_at_exit(int status, void *arg);
 
-/* Each node except 0 leaves a line with the cores that its process may use, and one with the name of its host,
- * in a file beside its events. Node 0 collects them when the run ends. Only run.json depends on them, so errors
- * are ignored. Nodes that share a process with the one before them need to leave their host only. */
+/* Each node except 0 leaves a line with the cores that its process may use, and one with the name of its
+ * host, in a file beside its events. Node 0 collects them when the run ends. Only run.json depends on them,
+ * so errors are ignored. Nodes that share a process with the one before them leave their host only. */
 static void wsc_host_file(const wsc_node *node, int number, char *path, size_t size) {
     snprintf(path, size, "%s/%05d.host", ws_dir(node->ctx), number);
 }
