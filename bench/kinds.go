@@ -250,6 +250,16 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 			e.Acquired.Emit(s, 7)
 		}
 	})
+	fixed("CFEvents.onPlaced", func(n int) {
+		for i := range n {
+			e.CFPlaced.Emit(s, trace.CF(i), int64(i))
+		}
+	})
+	fixed("DFEvents.onPlaced", func(n int) {
+		for i := range n {
+			e.DFPlaced.Emit(s, trace.DF(i), int64(i))
+		}
+	})
 	fixed("SyncEvents.onBlocked", func(n int) {
 		for i := range n {
 			e.Blocked.Emit(s, trace.CF(i), 5, 1, 2, 3, 0)

@@ -18,6 +18,13 @@ import (
 func TestFewDescriptors(t *testing.T) {
 	home, dir := lunaHome(t), t.TempDir()
 	var text, regions strings.Builder
+	var nodes []string
+	for n := range 64 {
+		nodes = append(nodes, fmt.Sprintf(`{"node": %d, "workers": 1}`, n))
+	}
+	info := fmt.Sprintf("#run {\"ended\": \"done\", \"nodes\": [%s]}\n", strings.Join(nodes, ", "))
+	text.WriteString(info)
+	regions.WriteString(info)
 	for n := range 64 {
 		fmt.Fprintf(&regions, "#node %d\n#code 1 f function\n#site 1 code=1\n0 Global.onProgramStarted\n"+
 			"1 Region.onEntered 1\n9 Region.onExited 1\n10 Global.onProgramFinished\n", n)

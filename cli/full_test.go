@@ -17,7 +17,8 @@ func TestFullOutput(t *testing.T) {
 		t.Skip("no /dev/full here")
 	}
 	home, dir := lunaHome(t), t.TempDir()
-	const text = "#node 0\n#code 1 f function\n#site 1 code=1\n0 Global.onProgramStarted\n1 Region.onEntered 1\n" +
+	const text = "#run {\"ended\": \"done\", \"nodes\": [{\"node\": 0, \"workers\": 1}]}\n" +
+		"#node 0\n#code 1 f function\n#site 1 code=1\n0 Global.onProgramStarted\n1 Region.onEntered 1\n" +
 		"9 Region.onExited 1\n10 Global.onProgramFinished\n"
 	if err := twin.Parse(strings.NewReader(text), filepath.Join(dir, "t.trace")); err != nil {
 		t.Fatal(err)
