@@ -29,6 +29,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,6 +173,15 @@ func (c *Cache) Make(ctx context.Context, s Step) (*Made, error) {
 	return m, c.explain(err)
 }
 
+// workFolder is where a step works, in a folder of its own in the cache.
+const workFolder = "work"
+
+// WorkFolders is a regular expression for the folders that steps work in, each with a slash behind it: in the
+// compiler's messages they stand before names of files.
+func (c *Cache) WorkFolders() string {
+	return regexp.QuoteMeta(c.Dir+"/tmp-") + "[0-9]+/" + workFolder + "/"
+}
+
 // run makes a step's file. The result has the output also with an error.
 func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
 	began := c.begin()
@@ -180,7 +190,7 @@ func (c *Cache) run(ctx context.Context, s Step) (*Made, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(tmp)
-	dir, result := filepath.Join(tmp, "work"), filepath.Join(tmp, "result")
+	dir, result := filepath.Join(tmp, workFolder), filepath.Join(tmp, "result")
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(result, 0o755)); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (b *builder) clean(s string) string {
 		}
 	}
 	s = strings.ReplaceAll(s, b.include+"/", "")
-	work := regexp.QuoteMeta(b.cache.Dir+"/") + `tmp-[0-9]+/work/`
+	work := b.cache.WorkFolders()
 	for _, u := range b.units {
 		if u.file != "" {
 			s = regexp.MustCompile(work+regexp.QuoteMeta(u.file)).ReplaceAllLiteralString(s, u.name)
