@@ -12,7 +12,7 @@ import (
 
 // TestManyStreams: a file may have as many streams as blocks; to read all takes time in proportion to them.
 func TestManyStreams(t *testing.T) {
-	growth.Linear(t, 4000, func(streams int) func() {
+	growth.Linear(t, 32_000, func(streams int) func() {
 		var b strings.Builder
 		b.WriteString("#node 0\n")
 		for i := range streams {
@@ -41,7 +41,7 @@ func TestManyStreams(t *testing.T) {
 
 // TestManyStreamsWritten: to write that many takes time in proportion to them, too.
 func TestManyStreamsWritten(t *testing.T) {
-	growth.Linear(t, 12_000, func(streams int) func() {
+	growth.Linear(t, 96_000, func(streams int) func() {
 		return func() {
 			w, err := trace.Create(t.TempDir(), 0, trace.Options{BufferBytes: 1 << 10, Pool: streams})
 			if err != nil {

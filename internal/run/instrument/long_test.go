@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/whyslow/whyslow/internal/testkit/growth"
 )
 
 // hostile are texts on one line whose places, brackets or macros used to be looked for again and again.
@@ -50,28 +51,30 @@ func repeated(before, again, after string) func(n int) string {
 	return func(n int) string { return before + strings.Repeat(again, n/len(again)) + after }
 }
 
-// TestLongLines holds the time for a text against that for one four times as long: it grows about as the
-// length, not as its square.
+// TestLongLines: the time for a text grows as its length, not as its square.
 func TestLongLines(t *testing.T) {
 	rules := append(append([]Rule{}, programRules...), exitRule...)
-	took := func(text string) time.Duration {
-		begin := time.Now()
-		Source("long.cpp", []byte(text), rules)
-		return time.Since(begin)
-	}
 	for name, text := range hostile {
 		t.Run(name, func(t *testing.T) {
-			const size = 24 << 10
-			short, long := time.Hour, time.Hour // the least: other processes may have the processor meanwhile
-			for range 20 {
-				short, long = min(short, took(text(size))), min(long, took(text(4*size)))
-				if long < 9*short || long < 50*time.Millisecond {
-					return
-				}
-			}
-			t.Errorf("%v for %d KB, %v for %d KB", short, size>>10, long, 4*size>>10)
+			growth.Linear(t, 128<<10, func(n int) func() {
+				long := []byte(text(n))
+				return func() { Source("long.cpp", long, rules) }
+			})
 		})
 	}
+}
+
+// TestPlaces: nor are the places of a long line counted from its beginning each time.
+func TestPlaces(t *testing.T) {
+	growth.Linear(t, 128<<10, func(n int) func() {
+		long := []byte(strings.Repeat("x", n))
+		return func() {
+			places := walker{text: long}
+			for at := range n {
+				places.place(at)
+			}
+		}
+	})
 }
 
 // TestLinks: neither a link in place of a source nor one in the way of a result is written through.

@@ -93,7 +93,7 @@ func TestManyWorkers(t *testing.T) {
 
 // TestNamesOfManyNodes: to name all nodes takes time in proportion to them.
 func TestNamesOfManyNodes(t *testing.T) {
-	growth.Linear(t, 10_000, func(n int) func() {
+	growth.Linear(t, 80_000, func(n int) func() {
 		m := &model.Model{Nodes: make([]model.Node, n)}
 		a := &Everything{model: m, apart: apart(m)}
 		return func() {
