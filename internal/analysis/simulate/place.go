@@ -50,15 +50,29 @@ func newPlaces(g *graph) places {
 	return p
 }
 
-// on gives the node of every execution and value on so many nodes.
-func (g *graph) on(nodes, recorded int) (executions, values []uint16) {
-	if nodes == recorded {
+// Placement says on which nodes a program runs in place of where its locators want it: by execution and by
+// value, as Tasks numbers them. Bodies of subs stay with the CFs that call them all the same.
+type Placement struct {
+	Executions []uint16
+	Values     []uint16
+}
+
+// Located is where locators place the program on so many nodes; where it was, if it had as many when it was
+// recorded. Callers must not change it.
+func (s *Simulator) Located(nodes int) *Placement {
+	x, v := s.g.on(&Machine{Nodes: nodes}, s.recorded.Nodes)
+	return &Placement{x, v}
+}
+
+// on gives the node of every execution and value on a machine; recorded is the nodes of the recorded one.
+func (g *graph) on(m *Machine, recorded int) (executions, values []uint16) {
+	if m.Place == nil && m.Nodes == recorded {
 		return g.node, g.home
 	}
 	node := func(place int32) uint16 {
-		n := int(place) % nodes
+		n := int(place) % m.Nodes
 		if n < 0 {
-			n += nodes
+			n += m.Nodes
 		}
 		return uint16(n)
 	}
@@ -69,6 +83,8 @@ func (g *graph) on(nodes, recorded int) (executions, values []uint16) {
 		if !known[x] {
 			known[x] = true
 			switch place := g.places.execution[x]; {
+			case place != creator && m.Place != nil:
+				executions[x] = m.Place.Executions[x]
 			case place != creator:
 				executions[x] = node(place)
 			case g.maker[g.cf[x]] != 0:
@@ -79,6 +95,9 @@ func (g *graph) on(nodes, recorded int) (executions, values []uint16) {
 	}
 	for x := range g.cf {
 		find(uint32(x))
+	}
+	if m.Place != nil {
+		return executions, m.Place.Values
 	}
 	for v := range values {
 		values[v] = node(g.places.value[v])

@@ -98,7 +98,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		asked: make([]bool, len(g.first)-1), awaits: make([]uint32, len(g.first)-1), have: make([]bool, len(g.in)),
 		of: make([]uint32, len(g.in)), next: make([]uint32, len(g.in)), first: make([]uint32, len(g.home)),
 		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed)}
-	r.node, r.keeper = g.on(m.Nodes, s.recorded.Nodes)
+	r.node, r.keeper = g.on(&m, s.recorded.Nodes)
 	r.posted[0] = true
 	if m.Bandwidth > 0 {
 		r.link = make([]int64, m.Nodes*m.Nodes)

@@ -41,6 +41,7 @@ type Machine struct {
 	Bandwidth float64
 	Speed     map[string]float64 // by code fragment: how many times as fast as recorded
 	Costs     Costs              // of the run-time system
+	Place     *Placement         // nil: as locators say
 }
 
 // Simulator runs one recorded program as often as wanted. Any number of goroutines may use it.

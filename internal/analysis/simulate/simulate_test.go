@@ -184,3 +184,22 @@ func TestAnyTrace(t *testing.T) {
 		}
 	})
 }
+
+// A placement replaces what locators say: with all on one node nothing is sent, and with what the locators
+// say the run is the same.
+func TestPlacement(t *testing.T) {
+	s := simulator(t, recording(t, "heat"))
+	m := s.Complete(asRecorded)
+	m.Nodes = 2
+	want := run(t, s, m)
+	located := s.Located(2)
+	m.Place = &simulate.Placement{Executions: located.Executions, Values: located.Values}
+	if got := run(t, s, m); got.WallNS != want.WallNS || got.Messages != want.Messages {
+		t.Errorf("placed as by locators: %+v, by locators: %+v", got, want)
+	}
+	m.Place = &simulate.Placement{Executions: make([]uint16, s.Tasks().Executions()),
+		Values: make([]uint16, s.Tasks().Values())}
+	if got := run(t, s, m); got.Messages != 0 || got.Left != 0 || want.Messages == 0 {
+		t.Errorf("all on one node: %+v", got)
+	}
+}
