@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
@@ -67,14 +66,10 @@ func TestModulesThatDoNotReturn(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			dir, args := oddModule(t, c.mode)
-			begin := time.Now()
 			stderr, code := interrupt(t, c.signal, dir, filepath.Join(home, "bin", "whyslow"), args...)
 			if code != console.Interrupted || strings.Count(stderr, c.line) != 1 && c.line != "" ||
 				strings.Contains(stderr, "goroutine") {
 				t.Errorf("exit code %d:\n%s", code, stderr)
-			}
-			if took := time.Since(begin); took > 100*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			_, reported, code, err := shell(dir, home, "whyslow report p.001.trace")
 			if want := map[bool]int{true: console.Done, false: console.BadUsage}[c.traced]; err != nil || code != want {

@@ -115,7 +115,7 @@ func interrupt(t *testing.T, signal os.Signal, dir, name string, args ...string)
 	if err := cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(10*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	if _, err := io.Copy(io.Discard, stdout); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func endMany(t *testing.T, home, dir, flags string,
 	}
 	time.Sleep(100 * time.Millisecond)
 	end(cmd.Process, filepath.Join(dir, "t.trace"))
-	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(10*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	if _, err := io.Copy(io.Discard, stdout); err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestMPIInterruptedCompiler(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	home, dir := lunaHome(t),
-		manyDir(t, map[string]string{"endless.fa": endlessMany, "cxx": "#!/bin/sh\n: > begun\nsleep 60 &\nwait\n"})
+		manyDir(t, map[string]string{"endless.fa": endlessMany, "cxx": "#!/bin/sh\n: > begun\nsleep 600 &\nwait\n"})
 	if err := os.Chmod(filepath.Join(dir, "cxx"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -259,9 +259,9 @@ func TestMPIInterruptedCompiler(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(4*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
-	for range 30000 {
+	for range 200_000 {
 		if _, err := os.Stat(filepath.Join(dir, "begun")); err == nil {
 			break
 		}

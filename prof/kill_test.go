@@ -90,7 +90,10 @@ func TestKilled(t *testing.T) {
 	budget := time.Duration(effort.Times(1, 4)) * time.Second
 	begin := time.Now()
 	rounds, events, lost := 0, 0, 0
-	for ; !t.Failed() && (rounds < len(killShapes) || rounds < 100 && time.Since(begin) < budget); rounds++ {
+	more := func() bool {
+		return rounds < len(killShapes) || rounds < 100 && (time.Since(begin) < budget || events == 0 || lost == 0)
+	}
+	for ; !t.Failed() && more(); rounds++ {
 		e, l := killOnce(t, rounds%len(killShapes))
 		events += e
 		lost += l

@@ -125,7 +125,7 @@ func TestRules(t *testing.T) {
 }
 
 // TestLive is TestRules with runs of now, without regard to how much is gained. What a run shows depends on
-// what else the machine does at the time, so a rule has five runs to speak in.
+// what else the machine does at the time, so a rule has twenty runs to speak in.
 func TestLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs")
@@ -135,7 +135,7 @@ func TestLive(t *testing.T) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			for range 5 {
+			for range 20 {
 				a := analyse(t, median(t, p.file("fault", ".fa"), p.fault, 1))
 				if a.find(p.rule()) != nil {
 					return
@@ -145,7 +145,7 @@ func TestLive(t *testing.T) {
 					t.Log(a.list[i].ID, a.list[i].Text)
 				}
 			}
-			t.Errorf("nothing is said of %s in five runs", p.rule())
+			t.Errorf("nothing is said of %s in twenty runs", p.rule())
 		})
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/testkit/growth"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -125,58 +125,40 @@ func TestSumsBounded(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// Blocks that go back to the beginning over and over, as no program makes them but anybody can send, take a
-// small multiple of what blocks in order take.
+// queued is a block of so many events.
+func queued(events int) *trace.Batch {
+	b := &trace.Batch{N: events, Last: int64(events) - 1, Off: []uint32{0}}
+	for i := range int64(events) {
+		b.Kind = append(b.Kind, trace.KindReadyQueue)
+		b.Time = append(b.Time, i)
+		b.Words = append(b.Words, uint64(i%7))
+		b.Off = append(b.Off, uint32(i+1))
+	}
+	return b
+}
+
+// Blocks that go back to the beginning over and over, as no program makes them but anybody can send, take time
+// in proportion to their events.
 func TestBlocksBackInTime(t *testing.T) {
-	const events, blocks = 20_000, 8
-	took := func(step int64) time.Duration {
-		l := counters.NewSums(1 << 30)
-		begin := time.Now()
-		for block := range int64(blocks) {
-			b := trace.Batch{N: events, First: block * step, Last: block*step + events - 1, Off: []uint32{0}}
-			for i := range int64(events) {
-				b.Kind = append(b.Kind, trace.KindReadyQueue)
-				b.Time = append(b.Time, block*step+i)
-				b.Words = append(b.Words, uint64(i%7))
-				b.Off = append(b.Off, uint32(i+1))
+	growth.Linear(t, 64_000, func(events int) func() {
+		b := queued(events)
+		return func() {
+			for l, block := counters.NewSums(1<<30), 0; block < 8; block++ {
+				l.Add(b)
 			}
-			l.Add(&b)
 		}
-		return time.Since(begin)
-	}
-	ordered, back := took(events), took(0)
-	t.Log(ordered, back)
-	if back > 50*ordered {
-		t.Errorf("%v in order, %v back in time", ordered, back)
-	}
+	})
 }
 
 // The same with many blocks: their cost grows with their number, not with its square.
 func TestManyBlocksBackInTime(t *testing.T) {
-	const events = 300
-	took := func(blocks int64) time.Duration {
-		b := trace.Batch{N: events, Last: events - 1, Off: []uint32{0}}
-		for i := range int64(events) {
-			b.Kind = append(b.Kind, trace.KindReadyQueue)
-			b.Time = append(b.Time, i)
-			b.Words = append(b.Words, uint64(i%7))
-			b.Off = append(b.Off, uint32(i+1))
-		}
-		best := time.Hour
-		for range 3 {
+	growth.Linear(t, 1600, func(blocks int) func() {
+		b := queued(300)
+		return func() {
 			l := counters.NewSums(1 << 30)
-			begin := time.Now()
-			for stream := range blocks {
-				b.Stream = int(stream)
-				l.Add(&b)
+			for b.Stream = range blocks {
+				l.Add(b)
 			}
-			best = min(best, time.Since(begin))
 		}
-		return best
-	}
-	few, many := took(100), took(100*16)
-	t.Log(few, many)
-	if many > 120*few { // a square would be 256 times as much
-		t.Errorf("%v for 100 blocks, %v for 16 times as many", few, many)
-	}
+	})
 }

@@ -11,20 +11,15 @@ import (
 )
 
 // precision is how far what is found may be from what the program saw itself by reading the clock right
-// before and after each operation. Between its reading and the collector's a busy computer may stop a thread,
-// so a run that is farther off is tried again.
-const (
-	precision = 2 * time.Millisecond
-	tries     = 4
-)
+// before and after each operation. Between its reading and the collector's a busy computer may stop a thread.
+const precision = 2 * time.Millisecond
 
 // lostLike runs a program that loses time on purpose and compares, for each pattern it names and each thread,
 // what is found.
 func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 	t.Helper()
-	var wrong []string
 	shared := false
-	for range tries {
+	upctest.Undisturbed(t, func() string {
 		dir := upctest.Run(t, c.Program, upctest.Options{Threads: threads, Backend: backend, Args: c.Args,
 			Env: append(c.Env[:len(c.Env):len(c.Env)], "WHYSLOW_INSTRUMENT=functions")})
 		m := buildDir(t, dir)
@@ -44,7 +39,7 @@ func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 		for i, x := range r.Metrics {
 			metric[x.ID] = i
 		}
-		wrong = nil
+		var wrong []string
 		truth := upctest.Truth(t, dir)
 		for _, name := range upctest.Patterns(truth) {
 			i, ok := metric[name]
@@ -59,16 +54,12 @@ func lostLike(t *testing.T, c upctest.Case, backend string, threads int) {
 				}
 				if d := (got - want).Abs(); d > precision {
 					wrong = append(wrong, fmt.Sprintf("%s of thread %d: %v, the program saw %v, designed %v",
-						name, thread,
-						got, want, design[thread]))
+						name, thread, got, want, design[thread]))
 				}
 			}
 		}
-		if len(wrong) == 0 {
-			return
-		}
-	}
-	t.Errorf("%s", strings.Join(wrong, "\n"))
+		return strings.Join(wrong, "\n")
+	})
 }
 
 // inWork is what a metric of load imbalance is in the function that has it by design.

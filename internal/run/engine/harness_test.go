@@ -164,7 +164,7 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 	}
 	live := cpp.Live()
 	o = &outcome{}
-	timeout := time.AfterFunc(time.Minute, func() { panic("the run does not end:\n" + p.Text) })
+	timeout := time.AfterFunc(10*time.Minute, func() { panic("the run does not end:\n" + p.Text) })
 	ctx, cancel := context.WithCancel(s.ctx)
 	o.out = captured(t, func() {
 		if s.after > 0 {

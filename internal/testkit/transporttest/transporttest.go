@@ -45,7 +45,7 @@ var Checks = map[string]func(n *Node) error{
 }
 
 // patience is how long a check waits for something that should come at once; machines may be slow and busy.
-const patience = 60 * time.Second
+const patience = 10 * time.Minute
 
 // clean adds to a check that all its buffers are free in the end.
 func clean(check func(n *Node) error) func(n *Node) error {

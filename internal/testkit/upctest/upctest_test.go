@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,8 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// Every pattern's program loses what it was designed to, by its own clock. A busy computer delays
-// threads at random: such tries do not count.
+// Every pattern's program loses what it was designed to, by its own clock.
 func TestCases(t *testing.T) {
 	for _, c := range Cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -50,44 +48,7 @@ func TestCasesShmem(t *testing.T) {
 func asDesigned(t *testing.T, c Case, o Options) {
 	t.Helper()
 	o.Args, o.Env = c.Args, c.Env
-	wrong, counted := "", 0
-	for try := 0; try < 20 && counted < 4; try++ {
-		var truth []Lost
-		late := latest(func() { truth = Truth(t, Run(t, c.Program, o)) })
-		if wrong = deviation(truth, o.Threads); wrong == "" {
-			return
-		}
-		if late < 2*time.Millisecond {
-			counted++
-		}
-	}
-	if counted < 4 {
-		t.Skipf("the computer is too busy: %s", wrong)
-	}
-	t.Errorf("%s: %s", c.Name, wrong)
-}
-
-// latest tells how late a thread was woken at worst while something was going on.
-func latest(run func()) (late time.Duration) {
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			const nap = time.Millisecond
-			before := time.Now()
-			_ = syscall.Nanosleep(&syscall.Timespec{Nsec: int64(nap)}, nil) // cut short, it is not late
-			late = max(late, time.Since(before)-nap)
-		}
-	}()
-	run()
-	close(stop)
-	<-stopped
-	return late
+	Undisturbed(t, func() string { return deviation(Truth(t, Run(t, c.Program, o)), o.Threads) })
 }
 
 // deviation says what is not as designed, "" if all is.
