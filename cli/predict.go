@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/console"
@@ -21,8 +22,7 @@ import (
 
 type predictOptions struct {
 	nodes, workers []int
-	latency        time.Duration
-	bandwidth      string
+	links          linkOptions
 	speed, cost    []string
 	noLatency      bool
 	noOverhead     bool
@@ -33,6 +33,43 @@ type predictOptions struct {
 
 	machine simulate.Machine // without nodes and workers
 	costs   map[string]float64
+}
+
+// linkOptions describe the links of a machine that a run is predicted for.
+type linkOptions struct {
+	latency   time.Duration
+	bandwidth string
+}
+
+func (o *linkOptions) addTo(f *pflag.FlagSet) {
+	f.DurationVar(&o.latency, "link-latency", 0, "time that a link adds to a message, such as 50us"+
+		" (default: as recorded)")
+	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for"+
+		" no limit (default: as recorded)")
+}
+
+// check reads the flags into a machine.
+func (o *linkOptions) check(verb string, changed func(string) bool, m *simulate.Machine) error {
+	m.Latency, m.Bandwidth = -1, -1
+	if changed("link-latency") {
+		if o.latency < 0 {
+			return console.Misuse("%s: --link-latency=%v: cannot be negative", verb, o.latency)
+		}
+		m.Latency = float64(o.latency)
+	}
+	switch o.bandwidth {
+	case "":
+	case "none":
+		m.Bandwidth = 0
+	default:
+		b, err := words.ParseBytes(o.bandwidth)
+		if err != nil || b <= 0 {
+			return console.Misuse("%s: --link-bandwidth=%s: give bytes per second, such as 1G, or none", verb,
+				o.bandwidth)
+		}
+		m.Bandwidth = b
+	}
+	return nil
 }
 
 // most machines of one prediction
@@ -68,10 +105,7 @@ single machine as a trace, which report, view and diff read like any other.
 	f := cmd.Flags()
 	f.IntSliceVarP(&o.nodes, "nodes", "n", nil, "`numbers` of nodes, such as 1,2,4 (default: as recorded)")
 	f.IntSliceVarP(&o.workers, "workers", "w", nil, "`numbers` of workers of each node (default: as recorded)")
-	f.DurationVar(&o.latency, "link-latency", 0, "time that a link adds to a message, such as 50us"+
-		" (default: as recorded)")
-	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for"+
-		" no limit (default: as recorded)")
+	o.links.addTo(f)
 	f.StringArrayVar(&o.speed, "speed", nil, "`CODE=FACTOR`: that code fragment is so many times as fast")
 	f.StringArrayVar(&o.cost, "cost", nil, "`WHAT=TIME`: that work of the run-time system takes so long: "+
 		strings.Join(simulate.CostNames(), ", "))
@@ -102,24 +136,9 @@ func (o *predictOptions) check(changed func(string) bool) error {
 			max(1, len(o.nodes))*max(1, len(o.workers)), maxMachines)
 	}
 	m := &o.machine
-	m.Latency, m.Bandwidth, m.Speed, o.costs = -1, -1, map[string]float64{}, map[string]float64{}
-	if changed("link-latency") {
-		if o.latency < 0 {
-			return console.Misuse("predict: --link-latency=%v: cannot be negative", o.latency)
-		}
-		m.Latency = float64(o.latency)
-	}
-	switch o.bandwidth {
-	case "":
-	case "none":
-		m.Bandwidth = 0
-	default:
-		b, err := words.ParseBytes(o.bandwidth)
-		if err != nil || b <= 0 {
-			return console.Misuse("predict: --link-bandwidth=%s: give bytes per second, such as 1G, or none",
-				o.bandwidth)
-		}
-		m.Bandwidth = b
+	m.Speed, o.costs = map[string]float64{}, map[string]float64{}
+	if err := o.links.check("predict", changed, m); err != nil {
+		return err
 	}
 	for _, s := range o.speed {
 		code, factor, _ := strings.Cut(s, "=")

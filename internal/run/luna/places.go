@@ -282,3 +282,44 @@ func (c *checker) warnApart(maker, reader *placing) {
 	c.warn(StageRecom, reader.ref.off, hint, "sub %s looks for %s %s, but %s at %s stores it %s",
 		reader.st.SubOf().Name, reader.ref.Src, where(reader), maker.st.Text, maker.st.Pos, where(maker))
 }
+
+// references gives all references by which the program makes, reads and deletes DFs, each with the block in
+// whose frame its name is looked up.
+func (p *Program) references(yield func(st *Stmt, b *Block, r *DFRef)) {
+	for _, st := range p.Stmts {
+		start := slices.Concat(st.StartWaves...)
+		for k, in := range st.Inputs {
+			b := st.frame()
+			if slices.Contains(start, k) {
+				b = st.Block
+			}
+			if !in.Push {
+				yield(st, b, in.Ref)
+			}
+		}
+		for i := range st.Effects {
+			yield(st, st.frame(), st.Effects[i].Ref)
+		}
+	}
+}
+
+// Replicated gives the names whose DFs are on several nodes, by some of the rules for them.
+func (p *Program) Replicated() map[DeclID]bool {
+	rules, all := map[origin]bool{}, map[DeclID]bool{}
+	p.references(func(_ *Stmt, b *Block, r *DFRef) {
+		if k := r.Loc.Kind; k == LocReplicating || k == LocReplicatingAll {
+			if o, ok := originFrom(b, r.Name); ok {
+				rules[o] = true
+			}
+		}
+	})
+	if len(rules) == 0 {
+		return all
+	}
+	for decl := range p.Decls {
+		for o := range p.slices(DeclID(decl)) {
+			all[DeclID(decl)] = all[DeclID(decl)] || rules[o]
+		}
+	}
+	return all
+}

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"io"
+
+	"github.com/whyslow/whyslow/internal/analysis/balance"
+	"github.com/whyslow/whyslow/internal/words"
+)
+
+// Distribution is what strategies do with a recorded program.
+type Distribution struct {
+	Program  string `json:"program"`
+	Recorded struct {
+		Nodes   int   `json:"nodes"`
+		Workers int   `json:"workers"` // of each node
+		WallNS  int64 `json:"wall_ns"`
+	} `json:"recorded"`
+	*balance.Result
+}
+
+// Distributed writes what strategies do for people. Of opt it takes Color and Width.
+func Distributed(w io.Writer, d *Distribution, lang string, opt Options) error {
+	t := newTerminal(w, words.LangOf(lang), opt)
+	a := &author{speaker: t.speaker}
+	rec, m := &d.Recorded, d.Result.Program.Machine
+	a.para("%s was recorded on %s with %s each: %s.", d.Program, counted(int64(rec.Nodes), "node"),
+		counted(int64(rec.Workers), "worker"), words.Time(rec.WallNS)).In = everywhere
+	if m.Nodes != rec.Nodes || m.Workers != rec.Workers {
+		a.para("Distributions for %s with %s each:", counted(int64(m.Nodes), "node"),
+			counted(int64(m.Workers), "worker")).In = everywhere
+	}
+	was := max(d.Result.Of(balance.Recorded).Predicted.WallNS, 1)
+	g := a.table("", "strategy", "#predicted", "#saves", "#busy", "#messages", "#CFs moved", "#bytes of a node")
+	g.In, g.Plain = everywhere, true
+	for _, x := range d.Trials {
+		p := x.Predicted
+		wall := max(p.WallNS, 1)
+		size := any(words.Size(x.Memory))
+		if x.TooLarge {
+			size = a.say("too much: %s", words.Size(x.Memory))
+		}
+		g.row(x.Strategy, words.Time(p.WallNS), words.Share{Part: was - p.WallNS, Whole: was},
+			words.Share{Part: p.UsefulNS, Whole: wall * int64(m.Nodes*m.Workers)}, p.Messages, x.Moved, size)
+	}
+	told := map[string]bool{}
+	for _, x := range d.Trials {
+		for _, doubt := range x.Predicted.Doubts {
+			if text := doubt.In(t.lang); !told[text] {
+				told[text] = true
+				a.add(block{Warning: text, In: everywhere})
+			}
+		}
+	}
+	t.show([]section{{Blocks: a.out}})
+	return t.w.Flush()
+}
