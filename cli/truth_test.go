@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,8 +16,10 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // Programs that are slow for a known reason, and the same programs mended. Each is run, and its whole report
@@ -37,6 +40,8 @@ type knownCause struct {
 	code   int      // the exit code of the run
 	spins  int      // so many other processes take the cores meanwhile
 	kernel bool     // only the kernel tells it
+	// processor: the gain is held against in processor time, which does not depend on what else runs.
+	processor bool
 	// mend gives the arguments of the mended program, where they depend on the advice.
 	mend func(a *advise.Advice) string
 }
@@ -73,7 +78,14 @@ var truths = []knownCause{
 		mend: func(a *advise.Advice) string {
 			n := int(a.Evidence["times"].(float64))
 			return fmt.Sprintf("-w 1 tiny.fa %d %d", 20000/n, n)
-		}},
+		}, processor: true},
+	{name: "tiny CFs on two nodes", fault: "-n 2 -w 1 tiny_chains.fa 8 2500 1", first: []string{"too-small"},
+		says:  []string{"One CF should do the work of"},
+		never: []string{"into smaller CFs", "into more CFs", "use smaller fragments"},
+		mend: func(a *advise.Advice) string {
+			n := int(a.Evidence["times"].(float64))
+			return fmt.Sprintf("-n 2 -w 1 tiny_chains.fa 8 %d %d", 2500/n, n)
+		}, processor: true},
 	{name: "one slow CF", fault: "-w 2 slow_cf.fa 1", mended: "-w 2 slow_cf.fa 8",
 		first: []string{"parallelism"}, says: []string{"Divide `slow`"},
 		never: []string{"CFs are too small", "Divide `work`"}},
@@ -129,6 +141,9 @@ var truths = []knownCause{
 	{name: "busy neighbours", fault: "-w 1 work.fa 150", spins: 2 * runtime.NumCPU(),
 		first: []string{"preempted"}, says: []string{"Stop other programs"},
 		never: []string{"Use fewer workers", "A library that it calls", "CFs are too small"}},
+	{name: "busy neighbours of idle workers", fault: fmt.Sprintf("-w %d serial.fa", 2*runtime.NumCPU()),
+		spins: 2 * runtime.NumCPU(), first: []string{"fewer-workers", "parallelism"}, cause: "preempted",
+		says: []string{"Stop other programs"}, never: []string{"cores of host"}, kernel: true},
 	{name: "long CFs on one node", fault: asleep(advises, "-n 2 -w 1 long_cfs.fa 0"),
 		mended: asleep(advises, "-n 2 -w 1 long_cfs.fa 1"), first: []string{"distribution"},
 		says:  []string{"Node 0 idled most", "; node 1 did ", "mostly of `task` (long_cfs.fa:5)"},
@@ -177,6 +192,7 @@ type account struct {
 	text  string // all of it, on one line
 	wall  int64
 	total int64 // of all workers
+	cpu   int64 // of the process, where that is to be known
 	bytes int64
 	list  []advise.Advice
 	lost  float64 // part of the time in which workers had no core
@@ -224,6 +240,21 @@ func accountOf(t *testing.T, dir, home, trace, messages string) *account {
 		a.bytes = bytesOf(m[1])
 	}
 	return a
+}
+
+// processorTime is that of the process, between the start of the program and its end.
+func processorTime(t *testing.T, path string) int64 {
+	t.Helper()
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m, err := model.Build(context.Background(), r, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Processes[0].CPU
 }
 
 // check holds what is said of the program with the fault against what is known.
@@ -315,7 +346,11 @@ func TestTruth(t *testing.T) {
 				if err != nil || got != code {
 					t.Fatalf("whyslow run %s: exit code %d, %v\n%s", args, got, err, errs)
 				}
-				return accountOf(t, dir, home, trace, errs)
+				a := accountOf(t, dir, home, trace, errs)
+				if c.processor {
+					a.cpu = processorTime(t, trace)
+				}
+				return a
 			}
 			var a *account
 			var faults []string
@@ -356,13 +391,16 @@ func (c *knownCause) gains(t *testing.T, run func(args string, code int) *accoun
 		}
 		promised, real := x.GainWallNS, a.wall-b.wall
 		switch {
+		case c.processor:
+			ns, _ := x.Evidence["processor_ns"].(float64)
+			promised, real = int64(ns), a.cpu-b.cpu
 		case x.GainWallNS == 0 && x.GainNS > 0:
 			promised, real = x.GainNS, a.total-b.total
 		case x.GainBytes > 0:
 			promised, real = x.GainBytes, a.bytes-b.bytes
 		}
 		tried += fmt.Sprintf("\n%s: promised %d, gained %d", x.ID, promised, real)
-		if max(a.lost, b.lost) > quiet {
+		if max(a.lost, b.lost) > quiet && !c.processor {
 			busy++
 		}
 		if r := float64(promised) / float64(real); r > 0.7 && r < 1.3 {

@@ -75,6 +75,7 @@ type advisor struct {
 	workers int64
 	facts   *facts
 	replay  *replay // nil without U, L or O
+	late    *late   // nil: see lateStarts
 	list    []Advice
 }
 

@@ -32,6 +32,8 @@ type found struct {
 	Shortest int64
 	AtHome   map[useAt]bool
 	Needed   []byteChange
+	Ran      int64 // ns for which the threads of workers ran
+	Queued   int64 // ns for which they waited for a core
 
 	Awaited map[awaitPair]int64 // ns
 }
@@ -115,6 +117,7 @@ func (f *facts) find(m *model.Model, g procs.Group) (err error) {
 	f.Shortest = shortest(m)
 	f.findNodes(m)
 	f.findMoves(m)
+	f.findCores(m)
 	if f.need.Replay {
 		if f.Part, err = newPart(m, g); err == nil {
 			err = f.findAtHome(m, g)
@@ -137,6 +140,7 @@ func (f *found) join(o *found) {
 		f.Shortest = o.Shortest
 	}
 	maps.Copy(f.AtHome, o.AtHome)
+	f.Ran, f.Queued = f.Ran+o.Ran, f.Queued+o.Queued
 	f.Needed = append(f.Needed, o.Needed...)
 	maps.Copy(f.Awaited, o.Awaited) // each thread waits in one process
 }

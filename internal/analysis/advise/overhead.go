@@ -5,8 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
@@ -26,8 +24,7 @@ func (a *advisor) perCF(f *slou.Fragment) (each, total int64) {
 	if f == nil || f.Count == 0 || a.res.Factors.O == nil {
 		return 0, 0
 	}
-	_, lateOf := a.lateStarts()
-	total = f.Caused[slou.FactorO] - lateOf[f.Code]
+	total = f.Caused[slou.FactorO] - a.lateStarts().Of[f.Code]
 	for i := range a.res.Causes {
 		c := &a.res.Causes[i]
 		if c.Factor == slou.FactorO.String() && c.Consumer == f.Code && insideParts[c.Part] {
@@ -61,8 +58,7 @@ func (a *advisor) granularity() {
 	if o == nil {
 		return
 	}
-	late, _ := a.lateStarts()
-	taken := a.res.Factors.InsideNS()
+	late, taken := a.lateStarts().NS, a.res.Factors.InsideNS()
 	system := o.NS - taken - o.Of(slou.PartExtra) - late
 	var f *slou.Fragment // the one with the highest cost, of those whose CFs are too small if there are any
 	each, caused := int64(0), int64(-1)
@@ -96,8 +92,7 @@ func (a *advisor) granularity() {
 	switch {
 	case largest.Name == slou.PartDispatch.String() && a.crowded() != nil:
 		h := a.crowded()
-		spare := int64(h.Workers-h.Cores) * a.res.WallNS
-		a.add("too-many-workers", 0, min(system+taken, spare), coresBound(h), evidence, words.Say(
+		a.add("too-many-workers", 0, min(system+taken, h.Excess), coresBound(h), evidence, words.Say(
 			"%s A worker without a core cannot start what is ready: %s",
 			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
 	case a.small(f):
@@ -129,129 +124,15 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 		a.addTime("too-small", system-system/times, systemTime, evidence, text)
 		return
 	}
-	wall := a.res.WallNS - a.replay.wall(a.replay.merged(times))
+	if work := a.processorTime() - a.res.Factors.U.NS; work > 0 { // all that was no work of CFs
+		evidence["processor_ns"] = work - work/times
+	}
+	wall := a.res.WallNS - a.replay.wall(a.replay.merged(times, a.ownDoing(system),
+		a.facts.Shortest))
 	a.addWall("too-small", wall, words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
 		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,
 		words.Time(a.res.WallNS-wall)),
 		evidence, words.Say("%s One CF should do the work of %d.", "%s Стоит объединить их по %d.", text, times))
-}
-
-// crowded is a host with more workers than cores, nil if there is none.
-func (a *advisor) crowded() *slou.Host {
-	for i, h := range a.res.Hosts {
-		if h.Cores > 0 && h.Workers > h.Cores {
-			return &a.res.Hosts[i]
-		}
-	}
-	return nil
-}
-
-func coresBound(h *slou.Host) words.Text {
-	return words.Say("%s cannot run more than %s at a time.",
-		"На %s не может исполняться больше %s одновременно.",
-		words.Number{N: int64(h.Cores), What: words.OnCores}, words.Number{N: int64(h.Cores), What: words.CFs})
-}
-
-// whoTookCores says why CFs were pre-empted, and what to do.
-func (a *advisor) whoTookCores() words.Text {
-	if h := a.crowded(); h != nil {
-		name := words.Say("%s", " `%s`", printable(h.Host))
-		if h.Host == "" {
-			name = words.Text{}
-		}
-		if a.Pattern != nil && slou.OnlyRegions(a.facts.m) {
-			return words.Say("%s share %s of host %s. Use fewer threads.",
-				"на %s приходится %s хоста%s. Уменьшите число потоков.", words.Number{N: int64(h.Workers), What: threads},
-				words.Number{N: int64(h.Cores), What: words.Cores}, name)
-		}
-		return words.Say("%s share %s of host %s. Use fewer workers.",
-			"на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
-			words.Number{N: int64(h.Workers), What: words.Workers}, words.Number{N: int64(h.Cores), What: words.Cores},
-			name)
-	}
-	return words.Say("other threads (other programs, messages, recording) ran on their cores. Stop other "+
-		"programs, or leave them a core.",
-		"их ядра занимали другие потоки (других программ, передачи сообщений, записи трассы). Остановите на "+
-			"машине всё лишнее или оставьте для остального отдельное ядро.")
-}
-
-var threads = words.Noun{One: "thread", More: "threads", Russian: [3]string{"поток", "потока", "потоков"}}
-
-// printable replaces what a terminal might take for a command.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
-}
-
-// longStart is how long starting a CF takes at most on a worker that has a core: waking its thread takes
-// some tens of microseconds.
-const longStart = 100_000 // ns
-
-// lateStarts is the part of O.dispatch in which workers probably had no core, in all and by code fragment; 0
-// without a model.
-func (a *advisor) lateStarts() (total int64, of map[string]int64) {
-	of = map[string]int64{}
-	if a.replay == nil {
-		return 0, of
-	}
-	r := a.replay
-	dispatch := a.res.Factors.O.Of(slou.PartDispatch)
-	for _, e := range r.order {
-		since := r.base[e]
-		if t := r.List[e].Ready; t != model.None {
-			since = max(since, t)
-		}
-		ns := r.List[e].Start - since
-		if ns <= longStart || !r.atomic(e) || total >= dispatch {
-			continue
-		}
-		ns = min(ns, dispatch-total)
-		total += ns
-		of[r.code(e).Name] += ns
-	}
-	return total, of
-}
-
-// offProcessor: the operating system gave the cores to others, while CFs ran or when they were to start.
-func (a *advisor) offProcessor() {
-	if a.res.Factors.O == nil {
-		return
-	}
-	ns := a.res.Factors.InsideNS()
-	late, _ := a.lateStarts()
-	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
-	var text words.Text
-	little := a.res.TotalNS / 200 // beside the other part not worth the words
-	if ns > little || ns > late {
-		text = words.Say("Running CFs were pre-empted for %s (%s)",
-			"У исполнявшихся ФВ процессор был отобран на %s (%s)", words.Time(ns), a.share(ns))
-	}
-	if late > little || late > ns {
-		workers := words.Say("Workers", "Рабочие потоки")
-		if ns > little {
-			workers = words.Say("%s, and workers", "%s, а рабочие потоки", text)
-		}
-		text = words.Say("%s with a ready CF probably had no processor for %s (%s)",
-			"%s, которым было что исполнять, оставались, вероятно, без процессора %s (%s)", workers, words.Time(late),
-			a.share(late))
-	}
-	ns += late
-	text = words.Say("%s: %s", "%s: %s", text, a.whoTookCores())
-	if h := a.crowded(); h != nil {
-		a.add("preempted", 0, min(ns, max(ns-late, int64(h.Workers-h.Cores)*a.res.WallNS)), coresBound(h),
-			evidence, text)
-		if a.had("preempted") != nil { // the same fault is said once
-			a.list = slices.DeleteFunc(a.list, func(x Advice) bool { return x.ID == "too-many-workers" })
-		}
-		return
-	}
-	a.addTime("preempted", ns, words.Say("With cores of their own, CFs would start and end that much sooner.",
-		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы на столько же раньше."),
-		evidence, text)
 }
 
 // extraCores: the run used more than its workers' cores.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 )
@@ -46,11 +47,14 @@ type execution struct {
 	Until       int64  // when its worker was free again
 	Moves       int64  // time its CF was on links
 	Ready       int64  // when its CF was ready there last; None where not known
+	Queued      uint32 // ns that its thread waited for a core while it ran
+	Before      uint32 // ns that it did between the execution before and this one
 	Worker      uint32 // of all nodes
 	Site        uint32
 	Parent      uint32 // 1 + the execution that created its CF; 0 none
 	First, Last uint32 // its edges: from the first up to but not including the last; the first is its control
 	Given       bool   // it was given DFs
+	Unknown     bool   // Before is not known: the thread was not measured, or its worker was parked meanwhile
 }
 
 // edge is something that an execution waits for.
@@ -59,7 +63,7 @@ type edge struct {
 	Way  uint32 // 1 + index into Transfers; 0 none
 	// from the end (of structured CFs: start) of From; of edgeRequest: from the control; none: time of day
 	Lag int64
-	// ns of Lag, at most, that the system took for one more CF: to create it, to ask for or send a DF
+	// ns of Lag, at most, that the system took for one more CF: to create or send it, to ask for or send a DF
 	Cost uint32
 	Kind edgeKind
 }
@@ -117,9 +121,12 @@ func newPart(m *model.Model, g procs.Group) (*executions, error) {
 	}
 	p.Edges = make([]edge, 0, edges)
 	number := uint32(0)
+	silent := m.Info.Settings["core_waits"] == slou.UnknownCoreWaits
 	for id, w := range m.AllWorkers() {
+		off := offCore{w: w, unknown: silent || w.Measured == 0}
 		for e := w.First; e < w.End && m.Own(id.Node); e++ {
 			x := &p.List[e-first]
+			off.tell(m, e, x)
 			x.Worker = number
 			if t, ok := m.LastReady(m.ExecCF[e], int32(id.Node), m.ExecStart[e]); ok {
 				x.Ready = t
@@ -131,6 +138,29 @@ func newPart(m *model.Model, g procs.Group) (*executions, error) {
 		number++
 	}
 	return &p.executions, p.renumber(g)
+}
+
+// offCore tells why the thread of a worker was off its core, execution by execution.
+type offCore struct {
+	w         *model.Worker
+	off, idle int   // the first entries of w.Off and w.Idle that may matter
+	free      int64 // when the worker was free
+	unknown   bool  // the kernel was not asked, or does not tell
+}
+
+func (o *offCore) tell(m *model.Model, e int, x *execution) {
+	w := o.w
+	for o.idle < len(w.Idle) && w.Idle[o.idle].To <= o.free {
+		o.idle++
+	}
+	x.Unknown = o.unknown || e == w.First || o.idle < len(w.Idle) && w.Idle[o.idle].From < x.Start
+	for o.off < len(w.Off) && w.Off[o.off].Execution < e {
+		o.off++
+	}
+	if o.off < len(w.Off) && w.Off[o.off].Execution == e {
+		x.Queued, x.Before = cost(w.Off[o.off].Queued), cost(w.Off[o.off].Before)
+	}
+	o.free = max(o.free, x.Until)
 }
 
 // renumber gives executions the numbers that they have for all processes.
@@ -193,6 +223,7 @@ func (p *parter) find(e uint32, node int32) {
 			control = min(g.Received, start)
 			if g.Sent != model.None && g.Sent >= made {
 				p.List[int(e)-p.first].Moves = max(control-g.Sent, 0)
+				made = g.Sent
 			}
 		}
 		x := edge{Kind: edgeFixed, Lag: control}

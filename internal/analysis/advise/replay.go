@@ -26,6 +26,9 @@ type replay struct {
 	order []uint32     // executions on workers in order of start
 	base  []int64      // by execution: when it could have started, as far as its edges tell
 	node  []int32      // by worker
+	// By execution, in ns: of the time between when it could have started and its start, the part in which its
+	// worker had no core. Where that is not known, it is a guess: all of what is longer than any start.
+	late []int64
 }
 
 // change says what is different. Nil members change nothing.
@@ -57,11 +60,21 @@ func newReplay(m *model.Model, parts []*executions) *replay {
 		x, y := &r.List[a], &r.List[b]
 		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End), cmp.Compare(a, b))
 	})
-	r.base = make([]int64, len(r.List))
+	r.base, r.late = make([]int64, len(r.List)), make([]int64, len(r.List))
 	s := r.scratch()
+	first := make([]int64, len(r.List)) // start of the first of the CFs that an execution created
 	for _, e := range r.order {
 		x := &r.List[e]
 		r.base[e] = r.earliest(e, s, &change{})
+		handedOut := int64(0)
+		// What creates many CFs queues them when all are made: not before that could the first one start.
+		if by := x.Parent; by != 0 && x.Ready <= r.List[by-1].Until && x.Moves == 0 {
+			if first[by-1] == 0 {
+				first[by-1] = x.Start
+			}
+			handedOut = first[by-1]
+		}
+		r.late[e] = r.lateBy(e, handedOut)
 		s.record(e, x.Worker, x.Start, x.End, x.Until)
 	}
 	return r
@@ -210,21 +223,37 @@ func (r *replay) createdInPlace() change {
 	}
 }
 
+// lateBy gives late for an execution that could not start before it was handed out.
+func (r *replay) lateBy(e uint32, handedOut int64) int64 {
+	x := &r.List[e]
+	ns := x.Start - max(r.base[e], x.Ready) // None is less than any time
+	if !x.Unknown {
+		return max(min(ns, int64(x.Before)), 0)
+	}
+	if ns = min(ns, x.Start-handedOut); ns > longStart {
+		return ns // the kernel was not asked
+	}
+	return 0
+}
+
 // merged is the change that one CF does the work of so many: as many CFs as now, each at its share of the
 // cost of one, to be created, asked for, sent, delivered and dispatched. What runs less often than that
-// stays.
-func (r *replay) merged(times int64) change {
+// stays. Of the time for which workers had no core, a part follows the number of CFs, see (*advisor).ownDoing.
+// So does what CFs on their way to other nodes take beyond the latency of the link.
+func (r *replay) merged(times int64, part float64, latency int64) change {
 	runs := map[*model.Code]int64{}
 	for _, e := range r.order {
 		runs[r.code(e)]++
 	}
 	often := func(e uint32) bool { return runs[r.code(e)] > times }
+	gone := part * (1 - 1/float64(times))
 	return change{
 		rest: func(e uint32, ns int64) int64 {
-			if ns <= 0 || ns > longStart || !often(e) {
+			if ns <= 0 || !often(e) {
 				return ns
 			}
-			return ns / times
+			late := min(r.late[e], ns)
+			return (ns-late)/times + late - int64(gone*float64(late))
 		},
 		cost: func(e uint32, ns int64) int64 {
 			if !often(e) {
@@ -232,11 +261,17 @@ func (r *replay) merged(times int64) change {
 			}
 			return ns / times
 		},
-		length: func(e uint32, ns int64) int64 {
-			if r.atomic(e) {
+		move: func(e uint32, ns int64) int64 {
+			if !often(e) || ns <= latency {
 				return ns
 			}
-			return ns / times
+			return latency + (ns-latency)/times
+		},
+		length: func(e uint32, ns int64) int64 {
+			if !r.atomic(e) {
+				return ns / times
+			}
+			return ns - int64(gone*float64(min(int64(r.List[e].Queued), ns)))
 		},
 	}
 }

@@ -377,7 +377,7 @@ func (a *advisor) manyNodes() {
 	// the workers. Any order that leaves no worker idle takes at most T1/p + Tinf (1 - 1/p) (Graham).
 	system, taken := int64(0), int64(0)
 	if o := a.res.Factors.O; o != nil {
-		late, _ := a.lateStarts()
+		late := a.lateStarts().NS
 		taken = a.res.Factors.InsideNS() + late
 		system = o.Of(slou.PartCreate) + o.Of(slou.PartDispatch) - late
 		if a.replay != nil { // of this, waking workers that waited for messages would go
