@@ -37,6 +37,7 @@ type runOptions struct {
 	linkLatency    time.Duration
 	linkBandwidth  string
 	hold           []string
+	place          string // file that says where CFs and DFs go
 	noSteal        bool
 	trace          traceOptions
 	send           sendOptions
@@ -126,6 +127,8 @@ links are real.
 		" 200M (default: unlimited)")
 	f.StringArrayVar(&o.hold, "hold", nil, "hold each CF of a code fragment before it may start:"+
 		" `CODE=DURATION` (repeatable)")
+	f.StringVar(&o.place, "place", "", "place CFs and DFs as this `file` says, which balance -o wrote, not by"+
+		" the program's locators")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	o.clock.addTo(f)
 	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`,"+

@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/run/config"
@@ -23,6 +24,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/placement"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -88,9 +90,39 @@ func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *s
 	return nil, console.Exit(console.BadUsage, err)
 }
 
-// prepare compiles the program. All processes of a run of many call it.
-func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, args []string) (*luna.Program,
-	*cpp.Library, error) {
+// maxPlacement is how many bytes of a placement are read at most.
+const maxPlacement = 256 << 20
+
+// readPlacement reads what says where CFs and DFs of the program go; nil where that is left to locators.
+func readPlacement(io console.IO, prog *luna.Program, o *runOptions) (*placement.Bound, error) {
+	if o.place == "" {
+		return nil, nil
+	}
+	text, err := files.Read(o.place, maxPlacement)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	wrong := func(err error) error { return badInput(fmt.Errorf("%s: %w", o.place, err)) }
+	file, err := placement.Parse(text)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	if last := file.LastNode(); last >= o.nodes {
+		return nil, wrong(fmt.Errorf("it names node %d, the run has nodes 0 to %d: use -n %d", last, o.nodes-1,
+			max(file.Nodes, last+1)))
+	}
+	bound, err := file.Bind(prog)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	if bound.Unknown != "" {
+		io.Say("warning: %s: %s", o.place, bound.Unknown)
+	}
+	return bound, nil
+}
+
+// prepare compiles the program into cfg. All processes of a run of many call it.
+func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, cfg *engine.Config) error {
 	prog, err := compile(io, &o.source)
 	for name := range o.holds {
 		if err == nil && !slices.ContainsFunc(prog.Codes, func(c luna.Code) bool { return c.Name == name }) {
@@ -98,10 +130,13 @@ func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, ar
 		}
 	}
 	if err == nil {
-		err = badInput(engine.CheckArgs(prog, args))
+		err = badInput(engine.CheckArgs(prog, cfg.Args))
+	}
+	if err == nil {
+		cfg.Place, err = readPlacement(io, prog, o)
 	}
 	if err = c.Agree(err); err != nil {
-		return nil, nil, err
+		return err
 	}
 	// One process of each host compiles the C++; the others find it compiled.
 	var built *cpp.Built
@@ -110,21 +145,19 @@ func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, ar
 			built, err = buildLibrary(ctx, io, prog, &o.source)
 		}
 		if err = c.Agree(err); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
 	warning, err := c.SameCode(crew.ProgramText(prog), built.Path, crew.Sources(built.Read))
 	if err = c.Agree(err); err != nil {
-		return nil, nil, err
+		return err
 	}
 	if warning != "" {
 		io.Say("warning: %s", warning)
 	}
-	library, err := cpp.Open(built.Path, prog)
-	if err = c.Agree(badInput(err)); err != nil {
-		return nil, nil, err
-	}
-	return prog, library, nil
+	cfg.Program = prog
+	cfg.Library, err = cpp.Open(built.Path, prog)
+	return c.Agree(badInput(err))
 }
 
 var clockSyncTimes = map[string]engine.ClockSyncTime{
@@ -154,7 +187,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		}
 	}
 	r := &programRun{crew: c, voice: voice, opt: o}
-	cfg.Program, cfg.Library, err = prepare(ctx, std, c, o, args)
+	err = prepare(ctx, std, c, o, &cfg)
 	if err == nil {
 		r.warnCores(io)
 		r.rec, err = recording.Start(voice, c, r.recorded(ctx, std, args), plan)
@@ -182,6 +215,10 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	}
 	var outcome error
 	if c.Speaks() {
+		if res != nil && res.Unplaced > 0 {
+			io.Say("warning: %s has no place for %d CFs of statements that it knows: they went by their locators",
+				o.place, res.Unplaced)
+		}
 		outcome = runOutcome(io, runErr)
 	}
 	endErr := r.rec.End(runErr, outcome)
@@ -297,6 +334,9 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 	}
 	if o.noSteal {
 		s["steal"] = "off"
+	}
+	if o.place != "" {
+		s["place"] = o.place
 	}
 	for code, d := range o.holds {
 		s["hold "+code] = d.String()

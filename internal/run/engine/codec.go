@@ -14,6 +14,7 @@ type codec struct {
 	b         []byte
 	p         *luna.Program
 	unpacking bool
+	paths     bool // CFs have paths: there is a placement
 }
 
 // packing is a codec that appends to b.
@@ -179,6 +180,9 @@ func (k *codec) cf(c *cf) {
 	count(k, &c.exec)
 	if k.unpacking {
 		c.setUp()
+	}
+	if k.paths {
+		count(k, &c.path)
 	}
 	k.byte(&c.stage)
 	k.frame(&c.frame)

@@ -262,15 +262,17 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 type static struct {
 	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator names.
 	stealable bool
-	label     bool // the label's indices can be evaluated when the CF is created
-	weight    bool // there is a weight, and it can
-	twins     bool // two inputs may denote the same cell
+	label     bool  // the label's indices can be evaluated when the CF is created
+	weight    bool  // there is a weight, and it can
+	twins     bool  // two inputs may denote the same cell
+	call      int32 // of a sub: its number, see callNumber
 	// while: the inputs of the start expression, which belong to the frame the loop stands in
 	starts map[int]bool
 }
 
 func study(st *luna.Stmt) static {
-	s := static{label: st.Label != nil, weight: st.Weight != nil && !refersToDFs(st.Weight)}
+	s := static{label: st.Label != nil, weight: st.Weight != nil && !refersToDFs(st.Weight),
+		call: callNumber(st)}
 	for _, x := range st.LabelIdx {
 		s.label = s.label && !refersToDFs(x)
 	}

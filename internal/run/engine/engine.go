@@ -34,6 +34,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/placement"
 	"github.com/whyslow/whyslow/internal/run/transport"
 	"github.com/whyslow/whyslow/internal/run/transport/local"
 	"github.com/whyslow/whyslow/prof"
@@ -71,6 +72,7 @@ type Config struct {
 	Records     Recorder            // LuNA's debug records; nil: none
 	Rules       []config.EventState // events emitted by rule, all that counts of them; CheckRule accepts them
 	DescribeDFs bool                // the session's describer knows DFs: for modules
+	Place       *placement.Bound    // comes before locators; nil: none. Its nodes must exist
 	Warn        func(string)        // receives warnings, one line each
 	Part        *Part               // nil: all nodes are in this process
 }
@@ -97,6 +99,7 @@ type Result struct {
 	Migrated int64
 	Stolen   int64
 	Messages int64
+	Unplaced int64 // CFs that Config.Place lacks although it has others of their statements
 	// Addresses are the texts FILE+0xOFFSET that SyncEvents.onBlocked has: what they mean is known as long as
 	// the files are as they are.
 	Addresses []string
@@ -193,6 +196,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		w := e.nodes[0].workers[0]
 		w.now = clock.Now()
 		first := w.newCF(cfg.Program.Main.Start, main, 0, 0)
+		first.path = placement.Start
 		w.created(first)
 		w.readyIfFree(first)
 		w.n.queue.push(e, first)
@@ -419,6 +423,7 @@ func (e *engine) result() *Result {
 		r.Atomic += w.stats.atomic
 		r.Stolen += w.stats.stolen
 		r.Migrated += w.stats.migrated
+		r.Unplaced += w.stats.unplaced
 	}
 	for _, n := range e.here {
 		r.CFs += int64(n.cfs.Load())

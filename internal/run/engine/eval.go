@@ -373,6 +373,9 @@ func (a *actor) homes(r *luna.DFRef, id *ident, base int32, v *env) (first, step
 	if len(a.n.eng.nodes) == 1 {
 		return 0, 0
 	}
+	if node, ok := a.storedAt(r, id); ok {
+		return node, 0
+	}
 	at := &env{f: v.f, c: v.c, outs: v.outs, idx: id, base: base}
 	switch r.Loc.Kind {
 	case luna.LocCyclic:
@@ -414,6 +417,9 @@ func (w *worker) recordPlace(c *cf) {
 	if h.Expr == nil || h.Replicating || c.st.Kind == luna.SubBody || !w.n.eng.ses.CFPlaced.On() {
 		return
 	}
+	if _, ok := w.placed(c); ok {
+		return
+	}
 	place := w.evalInt(h.Expr, &env{f: c.ctx(), c: c})
 	if w.err != nil {
 		w.err = nil
@@ -425,6 +431,9 @@ func (w *worker) recordPlace(c *cf) {
 // recordHome is recordPlace for a DF that is posted to a node.
 func (w *worker) recordHome(r *luna.DFRef, id *ident, base int32, v *env, node int) {
 	if r.Loc.Kind != luna.LocCyclic || !w.n.eng.ses.DFPlaced.On() {
+		return
+	}
+	if _, ok := w.storedAt(r, id); ok {
 		return
 	}
 	place := w.evalInt(r.Loc.Expr, &env{f: v.f, c: v.c, outs: v.outs, idx: id, base: base})

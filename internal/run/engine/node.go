@@ -74,7 +74,7 @@ type actor struct {
 	// CFs that are ready and not started: those that became ready, less those that started or left again, as
 	// far as this actor did it
 	readied atomic.Int64
-	stats   struct{ atomic, migrated, stolen int64 }
+	stats   struct{ atomic, migrated, stolen, unplaced int64 }
 }
 
 // worker is one of a node's threads of execution.

@@ -119,6 +119,7 @@ type introduction struct {
 	Args           []string
 	Nodes, Workers int
 	Steal, Records bool
+	Place          uint64 // sum of the placement
 	Host           string
 	Cores          unix.CPUSet // that it may use
 }
@@ -129,7 +130,7 @@ func join(ctx context.Context, cfg *Config) (*process, error) {
 	p := &process{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
 		interrupted: make(chan struct{}), connected: make(chan struct{}), begun: make(chan struct{})}
 	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
-		Records: cfg.Records != nil}
+		Records: cfg.Records != nil, Place: cfg.Place.Sum()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		own.Build = compile.Hash(info.String())
 	}
@@ -176,6 +177,8 @@ func (a *introduction) differs(b *introduction) string {
 		return fmt.Sprintf("takes part in a run of %d nodes, process 0 in one of %d", b.Nodes, a.Nodes)
 	case a.Steal != b.Steal:
 		return "and process 0 do not agree on whether work is stolen"
+	case a.Place != b.Place:
+		return "has another placement of CFs and DFs than process 0: give all the same file"
 	case a.Records != b.Records:
 		return "and process 0 do not agree on whether debug records are written"
 	}
@@ -450,4 +453,5 @@ func (r *Result) add(o *Result) {
 	r.Migrated += o.Migrated
 	r.Stolen += o.Stolen
 	r.Messages += o.Messages
+	r.Unplaced += o.Unplaced
 }

@@ -135,6 +135,8 @@ func TestApartStrangers(t *testing.T) {
 			"stolen": func(c *engine.Config) { c.Steal = true },
 		"process 1 on HOST and process 0 do not agree on whether debug records are " +
 			"written": func(c *engine.Config) { c.Records = &records.Records{} },
+		"process 1 on HOST has another placement of CFs and DFs than process 0: give all the same " +
+			"file": func(c *engine.Config) { c.Place = anyPlacement(p, 2, 1) },
 		"a run needs 1 to 65536 nodes of 1 to 1024 workers " +
 			"each": func(c *engine.Config) { c.Workers = 0 },
 		"event A.b: there is no point \"x\" in LuNA programs: there are ": func(

@@ -7,6 +7,7 @@ import (
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/placement"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -62,10 +63,12 @@ func (w *worker) created(c *cf) {
 	}
 }
 
-// enter makes the CFs of a block entry; they are queued by flush.
-func (w *worker) enter(c *cf, b *luna.Block, f *frame) {
+// enter makes the CFs of a block entry, with their path; they are queued by flush.
+func (w *worker) enter(c *cf, b *luna.Block, f *frame, path uint64) {
 	for _, st := range b.Stmts {
-		w.children = append(w.children, w.newCF(st, f, c.id, c.exec))
+		kid := w.newCF(st, f, c.id, c.exec)
+		kid.path = path
+		w.children = append(w.children, kid)
 	}
 }
 
@@ -132,7 +135,11 @@ func (w *worker) homeNode(c *cf) int {
 	switch {
 	case c.st.Kind == luna.SubBody || h.Replicating:
 		return w.n.id
-	case h.Expr == nil:
+	}
+	if node, ok := w.placed(c); ok {
+		return node
+	}
+	if h.Expr == nil {
 		return 0
 	}
 	return w.modNode(h.Expr, &env{f: c.ctx(), c: c})
@@ -314,6 +321,7 @@ func (w *worker) recycle(c *cf) {
 // execute runs a CF whose inputs are here, once. It returns false if the CF goes on (while).
 func (w *worker) execute(c *cf) bool {
 	e, st := w.n.eng, c.st
+	w.unplaced(c)
 	c.exec++
 	w.readied.Add(-1)
 	if e.cfg.Records != nil {
@@ -332,10 +340,12 @@ func (w *worker) execute(c *cf) bool {
 	var out cpp.Value
 	switch st.Kind {
 	case luna.SubBody:
-		w.enter(c, st.Sub.Body, c.frame)
+		w.enter(c, st.Sub.Body, c.frame, c.path)
 	case luna.SubCall:
 		f := w.subFrame(c, v)
-		w.children = append(w.children, w.newCF(st.Sub.Start, f, c.id, c.exec))
+		body := w.newCF(st.Sub.Start, f, c.id, c.exec)
+		body.path = placement.Add(c.path, e.static[st.ID].call)
+		w.children = append(w.children, body)
 	case luna.ForLoop:
 		lo, hi := int64(w.evalInt(st.Lo, v)), int64(w.evalInt(st.Hi, v))
 		for i := lo; i <= hi && w.err == nil && !e.stopping.Load(); i++ {
@@ -343,16 +353,16 @@ func (w *worker) execute(c *cf) bool {
 			if st.Body.Frame {
 				f.counter = int32(i)
 			}
-			w.enter(c, st.Body, f)
+			w.enter(c, st.Body, f, placement.Add(c.path, int32(i-lo)))
 		}
 	case luna.IfCond:
 		if w.evalInt(st.Cond, v) != 0 && w.err == nil {
-			w.enter(c, st.Body, w.newFrame(st.Body, c.frame))
+			w.enter(c, st.Body, w.newFrame(st.Body, c.frame), c.path)
 		}
 	case luna.WhileLoop:
 		if again = w.evalInt(st.Cond, v) != 0; again && w.err == nil {
 			w.name(c.iter)
-			w.enter(c, st.Body, c.iter)
+			w.enter(c, st.Body, c.iter, placement.Add(c.path, int32(c.exec-1)))
 		}
 		out = cpp.IntValue(c.iter.counter)
 	}

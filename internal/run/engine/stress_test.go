@@ -13,6 +13,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/placement"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -247,8 +248,12 @@ func TestRandomPrograms(t *testing.T) {
 			}
 			steal, latency := rapid.Bool().Draw(rt, "steal"),
 				rapid.SampledFrom([]time.Duration{0, 0, 50 * time.Microsecond, time.Millisecond}).Draw(rt, "latency")
+			var place *placement.Bound
+			if rapid.Bool().Draw(rt, "placed") {
+				place = anyPlacement(p, s.nodes, rapid.Uint64().Draw(rt, "places"))
+			}
 			s.set = func(c *engine.Config) {
-				c.Steal, c.LinkLatency = steal, latency
+				c.Steal, c.LinkLatency, c.Place = steal, latency, place
 				if latency > 0 {
 					c.LinkBandwidth = 1e7
 				}
@@ -256,8 +261,8 @@ func TestRandomPrograms(t *testing.T) {
 			runs++
 			modules := !s.apart && rapid.Bool().Draw(rt, "modules")
 			if faults := g.check(t, p, s, modules); len(faults) > 0 {
-				rt.Fatalf("%v (stealing %v, latency %v, modules %v): %s\n%s", s, steal, latency, modules,
-					strings.Join(faults, "\n"), g.src)
+				rt.Fatalf("%v (stealing %v, latency %v, modules %v, placed %v): %s\n%s", s, steal, latency, modules,
+					place != nil, strings.Join(faults, "\n"), g.src)
 			}
 		}
 	})

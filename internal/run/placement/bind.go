@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -20,7 +21,22 @@ type Bound struct {
 	Unknown string
 }
 
-// ErrOther says that nothing of a placement is about the program.
+// Sum tells placements apart, 0 for none.
+func (b *Bound) Sum() (sum uint64) {
+	if b == nil {
+		return 0
+	}
+	for i, list := range [][]Table{b.CFs, b.DFs} {
+		for id, t := range list {
+			for key, node := range t { // in any order
+				sum += Add(Add(key, int32(node)), int32(2*id+i))
+			}
+		}
+	}
+	return sum
+}
+
+// ErrOther says that a placement is about another program.
 var ErrOther = errors.New("it is for another program")
 
 // Start is what Add begins with.
@@ -70,7 +86,8 @@ func Movable(st *luna.Stmt) bool {
 }
 
 // Bind finds the statements and DFs of a program that a file is about. What of the file the program does not
-// have, or may not be placed, is left to locators. It fails with ErrOther where that is all.
+// have, or may not be placed, is left to locators. It fails with ErrOther where that is all, or, if the
+// program has another name, most.
 func (f *File) Bind(p *luna.Program) (*Bound, error) {
 	b := &Bound{CFs: make([]Table, len(p.Stmts)), DFs: make([]Table, len(p.Decls))}
 	texts := map[string][]*luna.Stmt{}
@@ -118,7 +135,7 @@ func (f *File) Bind(p *luna.Program) (*Bound, error) {
 		}
 	}
 	all := len(f.CFs) + len(f.DFs)
-	if found == 0 && all > 0 {
+	if renamed := filepath.Base(p.File) != f.Program; all > 0 && (found == 0 || renamed && 2*found < all) {
 		return nil, fmt.Errorf("%w, %s", ErrOther, f.Program)
 	}
 	if found < all {

@@ -2,6 +2,7 @@ package placement_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -124,6 +125,16 @@ func TestBind(t *testing.T) {
 	if err != nil || !strings.Contains(b.Unknown, "it has no use(x[i]); 1 of 3 entries do not count") {
 		t.Errorf("%v, %+v", err, b)
 	}
+	f.Program = "prag.fa"
+	f.DFs = append(f.DFs, placement.DFs{Name: "a"}, placement.DFs{Name: "b"}, placement.DFs{Name: "c"})
+	if _, err = f.Bind(p); err != nil {
+		t.Errorf("half of it under another name: %v", err)
+	}
+	f.DFs = append(f.DFs, placement.DFs{Name: "d"})
+	if _, err = f.Bind(p); !errors.Is(err, placement.ErrOther) {
+		t.Errorf("less than half of it under another name: %v", err)
+	}
+	f.Program = "prog.fa"
 	_, err = f.Bind(compiled(t, "import f() as f;\nsub main() { f(); }\n"))
 	if err == nil || err.Error() != "it is for another program, prog.fa" {
 		t.Errorf("another program: %v", err)
