@@ -345,9 +345,9 @@ func (e *SendQueue) connectAny(name string, priority int, f func(s *Stream, a *A
 	})
 }
 
-// Relations is GlobalEvents.onRelations: Edges from CFs here to inputs they asked for have changed in number.
-//   - inner: change in edges to DFs whose home is this node; an edge goes when its CF ends or moves
-//   - outer: change in edges to DFs whose home is another node
+// Relations is GlobalEvents.onRelations: The number of edges between CFs and DFs has changed.
+//   - inner: change in edges with both ends on this node
+//   - outer: change in edges with one end on this node
 type Relations struct {
 	Event[func(s *Stream, t int64, inner int64, outer int64)]
 }

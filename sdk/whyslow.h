@@ -908,9 +908,9 @@ static inline void ws_send_queue(ws_stream *s, int peer, uint64_t length) {
     if (s->cap) ws_send_queue_at(s, ws_now(), peer, length);
 }
 
-/* GlobalEvents.onRelations: Edges from CFs here to inputs they asked for have changed in number.
- *   inner: change in edges to DFs whose home is this node; an edge goes when its CF ends or moves
- *   outer: change in edges to DFs whose home is another node */
+/* GlobalEvents.onRelations: The number of edges between CFs and DFs has changed.
+ *   inner: change in edges with both ends on this node
+ *   outer: change in edges with one end on this node */
 static inline void ws_relations_at(ws_stream *s, int64_t t, int64_t inner, int64_t outer) {
     uint64_t *r = ws_reserve(s, 3, t);
     if (!r) return;

@@ -288,10 +288,9 @@ var kinds = []KindSpec{
 	{KindSendQueue, "GlobalEvents", "onSendQueue", nil, []Field{node("peer", "the receiver"), fLength},
 		"Length of the queue of messages to a peer."},
 	{KindRelations, "GlobalEvents", "onRelations", nil, []Field{
-		{Name: "inner", Type: FieldInt, Doc: "change in edges to DFs whose home is this node; an edge goes" +
-			" when its CF ends or moves"},
-		{Name: "outer", Type: FieldInt, Doc: "change in edges to DFs whose home is another node"}},
-		"Edges from CFs here to inputs they asked for have changed in number."},
+		{Name: "inner", Type: FieldInt, Doc: "change in edges with both ends on this node"},
+		{Name: "outer", Type: FieldInt, Doc: "change in edges with one end on this node"}},
+		"The number of edges between CFs and DFs has changed."},
 	{KindClockSync, "GlobalEvents", "onClockSync", nil, []Field{
 		{Name: "offset", Type: FieldInt, Doc: "nanoseconds to add to this node's times to get the" +
 			" common clock"},

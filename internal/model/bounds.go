@@ -44,6 +44,7 @@ func (s *stream) correct(syncs []ClockSync) {
 	each(&s.queues, func(q *Queue) { fix(&q.Time) })
 	each(&s.placed, func(p *Placed) { fix(&p.Time) })
 	each(&s.awaits, func(a *await) { fix(&a.time) })
+	each(&s.asked, func(a *Asked) { fix(&a.Time) })
 	each(&s.Held, func(v *holding) { fix(&v.Time) })
 	for i := range s.duplicates {
 		fix(&s.duplicates[i].Time)

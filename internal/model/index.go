@@ -9,6 +9,8 @@ import (
 // four bytes a CF or DF, and four for each mention.
 type indexes struct {
 	uses, outputs, children, awaits, waiters, messages, requests, copies Lists
+
+	homes homes
 }
 
 // Lists is a list of numbers for each key, made once: those of key k are item[at[k]:at[k+1]], in the order in
@@ -137,4 +139,14 @@ func (m *Model) CopiesOf(df DF) []uint32 {
 			add(uint32(m.Copies[i].DF), i)
 		}
 	})
+}
+
+// AskedBy gives the requests of a CF that has not started since, in order of time.
+func (m *Model) AskedBy(cf CF) []Asked {
+	first := sort.Search(len(m.Asked), func(i int) bool { return m.Asked[i].CF >= cf })
+	end := first
+	for end < len(m.Asked) && m.Asked[end].CF == cf {
+		end++
+	}
+	return m.Asked[first:end]
 }

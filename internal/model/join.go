@@ -53,6 +53,14 @@ func (a *Awaits) Of(i int) []DF {
 	return a.dfs[a.at[i]:end]
 }
 
+// Asked is a request that a CF made for a DF, at its own node or another one.
+type Asked struct {
+	Time int64
+	CF   CF
+	DF   DF
+	Node int32 // that was asked
+}
+
 // Duplicate is a DF that was assigned twice.
 type Duplicate struct {
 	Time          int64
@@ -71,6 +79,7 @@ func (b *builder) join() {
 		return nil
 	})
 	b.findFirstSeen()
+	b.findAsked()
 }
 
 func filled[T any](n int, v T) []T {
@@ -460,4 +469,30 @@ func (b *builder) findFirstSeen() {
 	for i := range m.Copies {
 		see(m.Copies[i].DF, m.Copies[i].Time)
 	}
+}
+
+// findAsked keeps the requests of CFs that have not started since. What others asked for, their executions
+// tell.
+func (b *builder) findAsked() {
+	m := b.m
+	keep := func(a Asked) {
+		if e := m.ExecOf[a.CF]; a.CF != 0 && (e == 0 || m.ExecStart[e-1] < a.Time) {
+			m.Asked = append(m.Asked, a)
+		}
+	}
+	for _, s := range b.streams {
+		s.asked.empty(func(list []Asked) {
+			for _, a := range list {
+				keep(a)
+			}
+		})
+	}
+	for i := range m.Requests {
+		if g := &m.Requests[i]; g.Sent != None {
+			keep(Asked{g.Sent, g.CF, g.DF, g.To})
+		}
+	}
+	slices.SortStableFunc(m.Asked, func(x, y Asked) int {
+		return cmp.Or(cmp.Compare(x.CF, y.CF), cmp.Compare(x.Time, y.Time))
+	})
 }

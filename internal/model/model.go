@@ -189,6 +189,7 @@ type Model struct {
 	Copies     []Copy    // by node and stream, in order of time within one
 	Queues     []Queue   // likewise
 	Awaits     Awaits
+	Asked      []Asked // by CFs that have not started since; ordered by CF, then time
 	Duplicates []Duplicate
 	Held       map[CF][]Interval // stopped by a debugger
 	Placed     []Placed          // by node and stream, in order of time within one

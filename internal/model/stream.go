@@ -20,6 +20,7 @@ type stream struct {
 	sized   column[sized] // of copies, while the run is happening, unless just made here
 	queues  column[Queue]
 	awaits  column[await]
+	asked   column[Asked] // of this node itself
 	awaited column[DF]
 	placed  column[Placed]
 
@@ -239,6 +240,10 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 			s.Received.add(e)
 		}
 	case trace.KindDFRequested:
+		if a[3] == 0 {
+			s.asked.add(Asked{t, s.cf(a[1]), s.df(a[0]), node32(a[2])})
+			return
+		}
 		s.Asked.add(end{Number: s.b.requests.number(a[3]), Time: t, Peer: node32(a[2]), DF: s.df(a[0]),
 			CF: s.cf(a[1])})
 	case trace.KindDFRequestReceived:

@@ -82,6 +82,28 @@ func eventsDoc() ([]byte, error) {
 		}
 		p("")
 	}
+	p("## Relations\n")
+	for _, line := range []string{
+		"The page shows the inner and outer relations of each node at every moment. They are the edges of the graph",
+		"of CFs and DFs:",
+		"",
+		"- A CF has an edge to each DF that its current or next execution reads or makes. The edge exists from the",
+		"  creation of the CF, or the end of its previous execution, to the end of the execution.",
+		"- The CF's end of the edge is the node that the CF is on. It changes when the CF migrates or is stolen.",
+		"- The DF's end is the DF's home: the node that keeps it and answers requests for it. A replicated DF has several",
+		"  homes; the one on the node of the CF counts, or else the first.",
+		"- Both ends on one node: an inner relation of that node. Otherwise it is an outer relation of both nodes, and",
+		"  the sum over all nodes counts it twice. While the CF is in flight, only the DF's home counts it.",
+		"",
+		"LuNA runs do not record `onRelations`. The numbers follow from `onCreated`, `onStarted`, `onFinished`, the",
+		"migrations, and `onCreate`, `onRequested`, `onWaiting` and `onSent` of DFs, so they are exact at every",
+		"creation, move and end, and cost the run nothing. What a CF reads is known when it asks, what it makes when it",
+		"has made it: during a live run, later snapshots add edges to the last moments. They are not known for live",
+		"runs that no longer fit in memory. A program that records `onRelations` itself is shown as it counts.",
+		"",
+	} {
+		p("%s", line)
+	}
 	p("## User namespaces\n")
 	p("Programs and modules can define their own events, with any namespace not listed above, any name, and")
 	p("up to %d fields of the types below. At most one is a list, and it comes last. Kinds are numbered"+

@@ -40,7 +40,7 @@ func (r *Properties) Balance() []Violation {
 	out, end := []Violation{}, r.moment(math.MaxInt64)
 	check := func(of string, at int32, node int, link, where string) {
 		for _, l := range leftovers {
-			if l.of != of || r.unknown[l.q] {
+			if l.of != of || r.unknown[l.q] || l.q.family() == related && r.of.relation == nil { // CFs tell the same
 				continue
 			}
 			v, text := end(l.q, at), l.more

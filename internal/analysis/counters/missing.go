@@ -24,18 +24,18 @@ func missing(m *model.Model, counts *[trace.FirstUserKind]uint64, found func(k t
 		}
 	}
 	ran := count(trace.KindCFStarted) > 0
-	need(trace.KindCFCreated, ran, cfs, waiting, objects, weight)
+	need(trace.KindCFCreated, ran, cfs, waiting, objects, weight, inner, outer)
 	need(trace.KindCFReady, ran, waiting, ready)
 	need(trace.KindCFStarted, count(trace.KindCFFinished) > 0, cfs, waiting, ready, running, moving, objects,
-		weight)
-	need(trace.KindCFFinished, ran && done, cfs, waiting, running, objects, weight)
+		weight, inner, outer)
+	need(trace.KindCFFinished, ran && done, cfs, waiting, running, objects, weight, inner, outer)
 	left, came := count(trace.KindCFMigrated, trace.KindCFStolen) > 0, count(trace.KindCFReceived) > 0
 	if left || came {
-		flying := []quantity{cfs, waiting, moving, inFlight, bytesInFlight, objects, weight}
+		flying := []quantity{cfs, waiting, moving, inFlight, bytesInFlight, objects, weight, inner, outer}
 		need(trace.KindCFReceived, left, flying...)
 		need(trace.KindCFMigrated, !left, flying...)
 	}
-	need(trace.KindDFCreate, count(trace.KindDFStored, trace.KindDFDestroy) > 0, bytes, dfs)
+	need(trace.KindDFCreate, count(trace.KindDFStored, trace.KindDFDestroy) > 0, bytes, dfs, inner, outer)
 	need(trace.KindDFStored, count(trace.KindDFDropped, trace.KindDFCreate) > 0, bytes, copies, objects)
 	need(trace.KindDFDropped, count(trace.KindDFStored) > 0 && done, bytes, copies, objects)
 	need(trace.KindDFDestroy, count(trace.KindDFCreate) > 0 && done, dfs)
@@ -43,7 +43,7 @@ func missing(m *model.Model, counts *[trace.FirstUserKind]uint64, found func(k t
 	if len(m.Nodes) > 1 {
 		need(trace.KindSendQueue, false, sendQueue)
 		sent, received := count(trace.KindDFSent) > 0, count(trace.KindDFReceived) > 0
-		need(trace.KindDFSent, received, inFlight, bytesInFlight)
+		need(trace.KindDFSent, received, inFlight, bytesInFlight, inner, outer)
 		need(trace.KindDFReceived, sent, inFlight, bytesInFlight)
 		if !sent && !received {
 			need(trace.KindDFSent, false, messages, messageBytes)
@@ -52,6 +52,7 @@ func missing(m *model.Model, counts *[trace.FirstUserKind]uint64, found func(k t
 }
 
 // unknown tells which quantities the page cannot show. Samples that did not come yet are unknown, too.
+// Relations are known of programs with DFs, and of those that count them themselves.
 func unknown(m *model.Model, counts *[trace.FirstUserKind]uint64) (out [quantities]bool) {
 	missing(m, counts, func(_ trace.Kind, list []quantity) {
 		for _, q := range list {
@@ -60,7 +61,8 @@ func unknown(m *model.Model, counts *[trace.FirstUserKind]uint64) (out [quantiti
 	})
 	out[readyQueue] = counts[trace.KindReadyQueue] == 0
 	out[sendQueue] = counts[trace.KindSendQueue] == 0
-	out[inner] = counts[trace.KindRelations] == 0
+	out[inner] = counts[trace.KindRelations] == 0 &&
+		(out[inner] || counts[trace.KindCFCreated] == 0 || counts[trace.KindDFCreate] == 0)
 	out[outer] = out[inner]
 	return out
 }

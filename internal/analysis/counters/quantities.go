@@ -101,11 +101,13 @@ var table = []Property{
 		Text{"DFs created and not yet destroyed; for the whole run only.",
 			"Созданные и ещё не уничтоженные ФД; только для всего запуска."}, dfs, "dfs"},
 	{"inner", "node", "count", "level", Text{"Inner relations", "Внутренние связи"},
-		Text{"Relations between CFs here and inputs they asked for whose home is this node, as recorded.",
-			"Связи между ФВ этого узла и запрошенными ими ФД, место которых — этот узел; по записям."}, inner, ""},
+		Text{"Edges between CFs here and the DFs kept here that they read or make.",
+			"Связи между ФВ этого узла и хранимыми здесь же ФД, которые они читают или создают."}, inner, ""},
 	{"outer", "node", "count", "level", Text{"Outer relations", "Внешние связи"},
-		Text{"Relations between CFs here and inputs they asked for whose home is another node, as recorded.",
-			"Связи между ФВ этого узла и запрошенными ими ФД, место которых — другой узел; по записям."}, outer, ""},
+		Text{"Edges between a CF and a DF that it reads or makes, of which one is here and the other elsewhere. " +
+			"The sum counts each at both ends.",
+			"Связи между ФВ и ФД, которые он читает или создаёт: один из них на этом узле, другой нет. " +
+				"В сумме каждая учтена на обоих концах."}, outer, ""},
 	{"ready_queue", "node", "count", "level", Text{"Ready queue", "Очередь готовых"},
 		Text{"CFs that are ready and not started, as recorded last.",
 			"ФВ, готовые и ещё не запущенные, по последней записи."}, readyQueue, "ready_queue"},

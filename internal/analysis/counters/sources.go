@@ -54,7 +54,7 @@ type source struct {
 	place    []int32      // by link: its place; nil: that is its number
 	flights  bool         // how long messages flew is wanted too
 	met      *meeting     // nil: no other process knows CFs of this one
-	relation [][]relation // by node, on its own clock
+	relation [][]relation // by node, on its own clock; nil: none were recorded
 	// extra is how many destructions of a DF are to be left out; see tooOften.
 	extra map[model.DF]int32
 }
@@ -103,6 +103,9 @@ func (s *source) changes(g family, emit func(c change)) {
 			emit(change{q.Time, d, s.links.find(q.Node, q.Peer), sendLength})
 		}
 	case related:
+		if s.relation == nil {
+			s.relations(emit)
+		}
 		for n, list := range s.relation {
 			for _, v := range list {
 				t := model.Common(v.t, m.Clock(n))

@@ -76,8 +76,9 @@ func (s *Properties) level(q quantity) (all levels) {
 	return all
 }
 
-// FromModel gives the properties of a model. A model does not have relations: they are read from r, the trace
-// that the model was built from; nil means that they are not known. It fails when ctx ends.
+// FromModel gives the properties of a model. Where a program has counted its relations itself, that is read
+// from r, the trace that the model was built from; nil means that they are to be worked out nevertheless. It
+// fails when ctx ends.
 func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Properties, error) {
 	s := &Properties{of: source{m: m, links: newLinkTable(), flights: true}}
 	s.history = newHistory(m, s.of.links)
@@ -100,8 +101,6 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Propertie
 	for q := range s.levels {
 		s.levels[q] = sync.OnceValue(func() levels { return s.level(quantity(q)) })
 	}
-	x.unknown[inner] = x.unknown[inner] || s.of.relation == nil
-	x.unknown[outer] = x.unknown[inner]
 	return s, nil
 }
 

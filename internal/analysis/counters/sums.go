@@ -21,7 +21,8 @@ import (
 //
 // Where all was recorded, a model says the same but for this: a CF that runs again counts as gone between its
 // executions; a message flies as long as the messages of its link do on average; weights other than 1 are not
-// followed, nor, where CFs are stolen, which of them are ready. What a damaged trace lacks stays missing.
+// followed, nor relations that the program does not count itself, nor, where CFs are stolen, which of them
+// are ready. What a damaged trace lacks stays missing.
 type Sums struct {
 	mu     sync.Mutex
 	most   int   // stretches of all levels
@@ -217,6 +218,9 @@ func (s *Sums) Ask(m *model.Model, f func(Set)) {
 		r.unknown[ready], r.unknown[waiting] = true, true
 	}
 	r.unknown[weight] = r.unknown[weight] || s.weighs
+	if s.counts[trace.KindRelations] == 0 {
+		r.unknown[inner], r.unknown[outer] = true, true
+	}
 	r.stored = func(q quantity, place int32) *steps {
 		switch {
 		case r.unknown[q]:

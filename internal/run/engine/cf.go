@@ -116,8 +116,6 @@ type cf struct {
 	exec   uint32 // executions so far
 	born   int64  // created, or received on this node, clock ns
 	label  *ident // this CF's label identity, if it waits for pushes
-	inner  int32  // requests to this node and to others: edges CF-DF
-	outer  int32
 	wave   int32
 	cursor int32
 

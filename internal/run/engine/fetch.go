@@ -94,8 +94,6 @@ func (w *worker) issue(c *cf, wave []int) {
 			return
 		}
 		if node == w.n.id {
-			c.inner++
-			w.inner.Add(1)
 			num, val, at, ok := w.request(&id, waiter{c: c, k: int32(k), gen: c.gen})
 			e.ses.DFRequested.EmitAt(w.ps, w.now, num, c.id, node, 0)
 			c.shared = c.shared || !ok
@@ -108,8 +106,6 @@ func (w *worker) issue(c *cf, wave []int) {
 			}
 			c.unlock()
 		} else {
-			c.outer++
-			w.outer.Add(1)
 			num := w.number(&id)
 			c.lock()
 			w.n.denote(&c.inputs[k], num)
@@ -221,7 +217,6 @@ func (w *worker) renew(c *cf) {
 	}
 	c.since = w.now
 	c.unlock()
-	w.unrelate(c)
 }
 
 // arrived counts an input that has come; the last one of the last wave makes the CF ready. c.mu is held.

@@ -33,9 +33,9 @@ type ledger struct {
 }
 
 type account struct {
-	cfs, copies, bytes, inner, outer, ready, idle, running, foreign int64
-	waiting                                                         map[uint64]bool // ready, not started
-	sending                                                         map[uint64]uint64
+	cfs, copies, bytes, ready, idle, running, foreign int64
+	waiting                                           map[uint64]bool // ready, not started
+	sending                                           map[uint64]uint64
 }
 
 func (l *ledger) fault(format string, args ...any) {
@@ -111,9 +111,6 @@ func (l *ledger) event(s *prof.Stream, a *prof.Any) {
 		n.idle++
 	case trace.KindBusy:
 		n.idle--
-	case trace.KindRelations:
-		n.inner += word(0)
-		n.outer += word(1)
 	case trace.KindReadyQueue:
 		n.ready = word(0)
 		if l.most = max(l.most, n.ready); l.exact && n.ready > 0 && int(n.ready) != len(n.waiting) {
@@ -142,8 +139,7 @@ func (l *ledger) df(s *prof.Stream, a *prof.Any, df trace.DF) {
 func (l *ledger) balance() string {
 	var out []string
 	for i, n := range l.node {
-		for name, v := range map[string]int64{"cfs": n.cfs, "copies": n.copies, "bytes": n.bytes, "inner": n.inner,
-			"outer": n.outer, "ready": n.ready, "idle": n.idle, "running": n.running, "foreign": n.foreign} {
+		for name, v := range map[string]int64{"cfs": n.cfs, "copies": n.copies, "bytes": n.bytes, "ready": n.ready, "idle": n.idle, "running": n.running, "foreign": n.foreign} {
 			if v != 0 {
 				out = append(out, fmt.Sprintf("n%d %s %d", i, name, v))
 			}
@@ -258,10 +254,10 @@ func TestReadyQueueHasReadyCFs(t *testing.T) {
 
 // TestBalance looks at runs that do not end well: nothing that was stored stays so, and what is left are CFs.
 func TestBalance(t *testing.T) {
-	left := func(l *ledger) string { // what may be left: CFs that never ended, and what they asked for
+	left := func(l *ledger) string { // what may be left: CFs that never ended
 		var out []string
 		for _, w := range strings.Split(l.balance(), ", ") {
-			if f := strings.Fields(w); len(f) < 2 || f[1] != "cfs" && f[1] != "inner" && f[1] != "outer" {
+			if f := strings.Fields(w); len(f) < 2 || f[1] != "cfs" {
 				out = append(out, w)
 			}
 		}
@@ -367,10 +363,8 @@ func TestSomeEvents(t *testing.T) {
 	ses = prof.New()
 	ses.EnableAll(false)
 	l = keepLedger(t, ses)
-	for _, name := range []string{"onReadyQueue", "onRelations"} {
-		if err := ses.Enable("GlobalEvents", name, true); err != nil {
-			t.Fatal(err)
-		}
+	if err := ses.Enable("GlobalEvents", "onReadyQueue", true); err != nil {
+		t.Fatal(err)
 	}
 	seen := int64(0)
 	if err := ses.ReadyQueue.Connect("max", 1, func(_ *prof.Stream, _ int64, n uint64) {

@@ -46,11 +46,8 @@ type node struct {
 	sampleDue  atomic.Int64 // when the lengths are looked at next, clock ns
 	sampling   atomic.Bool  // somebody does it: the stream is taken
 	shownReady atomic.Int64 // how many CFs were ready as recorded last
-	sampled    struct {
-		inner, outer int64
-		send         []int
-	}
-	stealable bool
+	sentShown  []int        // lengths of the queues to other nodes as recorded last
+	stealable  bool
 }
 
 // actor is a goroutine that changes a node's state: a worker or the node's message goroutine.
@@ -68,9 +65,6 @@ type actor struct {
 	vals  []any                    // arguments of an event emitted by rule
 	kept  []kept                   // what is to be emitted when the present CF has left
 	made  struct{ n, bytes int64 } // outputs of the present execution, where rules want to know
-	// CF-DF edges with both ends on this node, as far as this actor made and removed them
-	inner atomic.Int64
-	outer atomic.Int64 // with the DF's home on another node
 	// CFs that are ready and not started: those that became ready, less those that started or left again, as
 	// far as this actor did it
 	readied atomic.Int64
@@ -118,14 +112,14 @@ func newNode(e *engine, id int) *node {
 	}
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
-	n.sampled.send = make([]int, e.cfg.Nodes)
+	n.sentShown = make([]int, e.cfg.Nodes)
 	if e.cfg.DescribeDFs && e.recording {
 		n.known = newIdentities()
 		for i := range n.shards {
 			n.shards[i].known = n.known
 		}
 	}
-	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() && !e.ses.Relations.On() {
+	if !e.ses.ReadyQueue.On() && !e.ses.SendQueue.On() {
 		n.sampleDue.Store(math.MaxInt64)
 	}
 	for i := range e.static {
@@ -180,7 +174,7 @@ func siteOf(st *luna.Stmt) trace.Site { return trace.Site(st.ID + 1) }
 // message gives the next number for a message or request of this node.
 func (n *node) message() uint64 { return trace.MakeMessage(n.id, n.msgs.Add(1)) }
 
-// samplePeriod is how often queue lengths and relations are looked at, and recorded if they have changed.
+// samplePeriod is how often the lengths of queues are looked at, and recorded if they have changed.
 // They change too often to be recorded each time.
 const samplePeriod = int64(5 * time.Millisecond)
 
@@ -199,11 +193,8 @@ func (n *node) sample(now int64, idle bool) {
 }
 
 func (n *node) recordLengths(t int64) {
-	s, e := &n.sampled, n.eng
-	in, out, ready := n.rts.inner.Load(), n.rts.outer.Load(), n.rts.readied.Load()
+	e, ready := n.eng, n.rts.readied.Load()
 	for _, w := range n.workers {
-		in += w.inner.Load()
-		out += w.outer.Load()
 		ready += w.readied.Load()
 	}
 	if ready = max(ready, 0); e.ended { // others change the numbers meanwhile
@@ -213,17 +204,13 @@ func (n *node) recordLengths(t int64) {
 		n.shownReady.Store(ready)
 		e.ses.ReadyQueue.EmitAt(n.mon, t, uint64(ready))
 	}
-	if in != s.inner || out != s.outer {
-		e.ses.Relations.EmitAt(n.mon, t, in-s.inner, out-s.outer)
-		s.inner, s.outer = in, out
-	}
 	for peer := range e.nodes {
 		q := e.net.Queue(n.id, peer)
 		if e.ended {
 			q = 0 // what was not sent is no more
 		}
-		if q != s.send[peer] {
-			s.send[peer] = q
+		if q != n.sentShown[peer] {
+			n.sentShown[peer] = q
 			e.ses.SendQueue.EmitAt(n.mon, t, peer, uint64(q))
 		}
 	}

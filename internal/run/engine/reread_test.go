@@ -20,7 +20,7 @@ const rereadLimit = 30_000
 // reread checks what must hold of every trace: the factors of each worker add up to its time (Compute refuses
 // otherwise), the text twin comes back the same, byte for byte, and a good run's trace does not contradict
 // itself.
-func reread(t testing.TB, r *trace.Reader, good bool) {
+func (f *facts) reread(t testing.TB, r *trace.Reader, good bool) {
 	t.Helper()
 	ctx := context.Background()
 	m, err := model.Build(ctx, r, model.Options{})
@@ -63,6 +63,9 @@ func reread(t testing.TB, r *trace.Reader, good bool) {
 	var first, second strings.Builder
 	if err := twin.Dump(&first, r); err != nil {
 		t.Fatal(err)
+	}
+	if good {
+		f.checkRelations(t, m, first.String())
 	}
 	dir := t.TempDir()
 	if err := twin.Parse(strings.NewReader(first.String()), dir); err != nil {

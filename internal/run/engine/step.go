@@ -305,7 +305,6 @@ func (a *actor) destroyCF(c *cf) {
 		a.letGo(&c.inputs[i])
 	}
 	a.n.forgetInputs(c)
-	a.unrelate(c)
 	a.n.eng.ses.CFDestroyed.EmitAt(a.ps, a.now, c.id)
 }
 
@@ -436,13 +435,6 @@ func (w *worker) inputDFs(c *cf) []trace.DF {
 		}
 	}
 	return w.dfs
-}
-
-// unrelate takes the CF's edges to DFs out of the count of relations.
-func (a *actor) unrelate(c *cf) {
-	a.inner.Add(-int64(c.inner))
-	a.outer.Add(-int64(c.outer))
-	c.inner, c.outer = 0, 0
 }
 
 func (a *actor) cfText(m maker) string {

@@ -128,7 +128,6 @@ func (a *actor) weight(c *cf) float64 {
 
 // cfMessage packs a CF that is between two stages: it waits for nothing.
 func (a *actor) cfMessage(c *cf, to int) *transport.Message {
-	a.unrelate(c)
 	if c.ready {
 		a.readied.Add(-1)
 	}
