@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/web"
 )
 
 var update = flag.Bool("update", false, "write the page's words and the values of its tests anew")
@@ -60,6 +63,7 @@ func TestWordsAreCurrent(t *testing.T) {
 		{"timeUnits", inBoth(func(l words.Lang) any { return words.TimeUnits[l] })},
 		{"byteUnits", inBoth(func(l words.Lang) any { return words.ByteUnits[l] })},
 		{"perSecond", inBoth(func(l words.Lang) any { return words.PerSecond[l] })},
+		{"gainsOverlap", inBoth(func(l words.Lang) any { return words.GainsOverlap[l] })},
 		{"nouns", forms}, {"factors", factors}, {"parts", parts},
 	} {
 		text = append(text, "\nexport const "+table.name+" = {\n"...)
@@ -108,6 +112,20 @@ func TestWordsAreCurrent(t *testing.T) {
 		}
 	}
 	current(t, "src/lib/units.examples.json", []byte("[\n"+strings.Join(rows, ",\n")+"\n]\n"))
+}
+
+// TestGainsOverlap: the page says beside its advice what reports say, in both languages. (What it does not use
+// is not in the built file.)
+func TestGainsOverlap(t *testing.T) {
+	page, err := fs.ReadFile(web.Files(), "assets/index.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range words.GainsOverlap {
+		if !bytes.Contains(page, []byte(said)) {
+			t.Errorf("the page does not say %q", said)
+		}
+	}
 }
 
 // current compares a file with what belongs into it, and writes it if asked to.

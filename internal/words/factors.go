@@ -57,6 +57,9 @@ var AllFactors = []Factor{
 			"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"}},
 }
 
+// GainsOverlap stands beside a list of advice.
+var GainsOverlap = Phrase{"Gains overlap: do not add them up.", "Выигрыши пересекаются: не складывайте их."}
+
 // Colours are the factors whose colours style sheets need: one for each class.
 var Colours = AllFactors[:len(AllFactors)-1]
 

@@ -113,7 +113,10 @@ func (a *advisor) crowded() *crowd {
 			worst = crowd{h, excess}
 		}
 	}
-	if worst.Excess == 0 || a.res.Factors.O != nil && 2*worst.Excess < a.res.Factors.InsideNS()+a.lateStarts().NS {
+	if o := a.res.Factors.O; o != nil && 2*worst.Excess < a.res.Factors.InsideNS()+a.lateStarts().NS {
+		return nil
+	}
+	if worst.Excess == 0 {
 		return nil
 	}
 	return &worst
@@ -146,7 +149,8 @@ func (r *replay) excess(host string, cores int) (ns int64) {
 func coresBound(h *crowd) words.Text {
 	return words.Say("%s cannot run more than %s at a time.",
 		"На %s не может исполняться больше %s одновременно.",
-		words.Number{N: int64(h.On.Cores), What: words.OnCores}, words.Number{N: int64(h.On.Cores), What: words.CFs})
+		words.Number{N: int64(h.On.Cores), What: words.OnCores},
+		words.Number{N: int64(h.On.Cores), What: words.CFs})
 }
 
 // whoTookCores says why CFs were pre-empted, and what to do.
@@ -158,12 +162,14 @@ func (a *advisor) whoTookCores() words.Text {
 		}
 		if a.Pattern != nil && slou.OnlyRegions(a.facts.m) {
 			return words.Say("%s share %s of host %s. Use fewer threads.",
-				"на %s приходится %s хоста%s. Уменьшите число потоков.", words.Number{N: int64(h.On.Workers), What: threads},
+				"на %s приходится %s хоста%s. Уменьшите число потоков.",
+				words.Number{N: int64(h.On.Workers), What: threads},
 				words.Number{N: int64(h.On.Cores), What: words.Cores}, name)
 		}
 		return words.Say("%s share %s of host %s. Use fewer workers.",
 			"на %s приходится %s хоста%s. Уменьшите число рабочих потоков.",
-			words.Number{N: int64(h.On.Workers), What: words.Workers}, words.Number{N: int64(h.On.Cores), What: words.Cores},
+			words.Number{N: int64(h.On.Workers), What: words.Workers},
+			words.Number{N: int64(h.On.Cores), What: words.Cores},
 			name)
 	}
 	return words.Say("other threads (other programs, messages, recording) ran on their cores. Stop other "+

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// queue is a run on a host of two cores. On each worker, CFs of 5 us follow each other, each 3 us after the end
-// of the one before it, and every tenth starts 600 us later, because the thread had no core for 500 us of this
-// time: the kernel says so. If turns, only one worker has something to do at a time.
+// queue is a run on a host of two cores. On each worker, CFs of 5 us follow each other, each 3 us after the
+// end of the one before it, and every tenth starts 600 us later, because the thread had no core for 500 us
+// of this time: the kernel says so. If turns, only one worker has something to do at a time.
 type queue struct {
 	workers, cfs int
 	turns        bool
@@ -75,8 +75,8 @@ func (q queue) text() string {
 }
 
 // TestWhatGoesWithTheCFs: whatever workers did between CFs goes when these are merged, however long they did
-// it. Of the time in which they had no core, what the program's own threads took goes, too, and of what other
-// programs took as much as the workers need the cores less.
+// it. Of the time in which they had no core, what the program's own threads took goes, too, and of what
+// other programs took as much as the workers need the cores less.
 func TestWhatGoesWithTheCFs(t *testing.T) {
 	const cfs = 400
 	for _, others := range []bool{false, true} {

@@ -238,8 +238,8 @@ func (r *replay) lateBy(e uint32, handedOut int64) int64 {
 
 // merged is the change that one CF does the work of so many: as many CFs as now, each at its share of the
 // cost of one, to be created, asked for, sent, delivered and dispatched. What runs less often than that
-// stays. Of the time for which workers had no core, a part follows the number of CFs, see (*advisor).ownDoing.
-// So does what CFs on their way to other nodes take beyond the latency of the link.
+// stays. Of the time for which workers had no core, a part follows the number of CFs, see
+// (*advisor).ownDoing. So does what CFs on their way to other nodes take beyond the latency of the link.
 func (r *replay) merged(times int64, part float64, latency int64) change {
 	runs := map[*model.Code]int64{}
 	for _, e := range r.order {

@@ -143,7 +143,7 @@ func (a *author) change() {
 	case a.failure(analysisAdvice) != nil:
 		a.failed(analysisAdvice)
 	case len(a.Advice) > 0:
-		a.para("Reasons, largest gain first. Gains overlap: do not add them up.")
+		a.para("Reasons, largest gain first. %s", words.GainsOverlap)
 		a.add(block{In: everywhere, Advice: a.Advice})
 	case u != nil && float64(u.NS) >= goodUseful*float64(a.SLOU.TotalNS):
 		a.para("This run is not slow: %s of all processor time is useful work. Only faster user code or "+

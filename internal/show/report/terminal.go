@@ -174,7 +174,7 @@ func (t *terminal) advice(list []advise.Advice) {
 		t.title(t.say("What to change"))
 		shown = list[:min(len(list), maxAdvice)]
 		if len(shown) > 1 {
-			t.paragraph("", t.say("Gains overlap: do not add them up."))
+			t.paragraph("", words.GainsOverlap.In(t.lang))
 		}
 	}
 	for i, x := range shown {

@@ -15,6 +15,11 @@ export const perSecond = {
   "ru": "/с",
 };
 
+export const gainsOverlap = {
+  "en": "Gains overlap: do not add them up.",
+  "ru": "Выигрыши пересекаются: не складывайте их.",
+};
+
 export const nouns = {
   "CF": {"en":["CF","CFs"],"ru":["ФВ","ФВ","ФВ"]},
   "DF": {"en":["DF","DFs"],"ru":["ФД","ФД","ФД"]},
