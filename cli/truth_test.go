@@ -447,3 +447,38 @@ func TestTruthShmem(t *testing.T) {
 		})
 	}
 }
+
+// TestTruthShmemSort: of a sort that is made like the kernel IS, no more is promised for a thread that comes
+// last than what it did outside of collectives, by its own account of the same run.
+func TestTruthShmemSort(t *testing.T) {
+	if !hasShmem() {
+		t.Skip("no OpenSHMEM here")
+	}
+	home, dir := lunaHome(t), t.TempDir()
+	program := cctest.Make(t, cctest.Program{Name: "sort", Compiler: []string{"oshcc"},
+		Flags: []string{"-g", "-O2"}, Sources: []string{"../testdata/truth/sort.c"}})
+	if err := os.Symlink(program, filepath.Join(dir, "sort")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range truthTries {
+		trace := fmt.Sprintf("%d.trace", i)
+		out, errs, code, err := shell(dir, home, "whyslow shmem -q -o "+trace+" -- oshrun -np 2 ./sort 20 10 4")
+		if err != nil || code != console.Done {
+			t.Fatalf("exit code %d, %v\n%s", code, err, errs)
+		}
+		worked := regexp.MustCompile(`PE 1 worked (\d+) ns`).FindStringSubmatch(out)
+		if worked == nil {
+			t.Fatalf("it does not say what it did: %s", out)
+		}
+		possible, _ := strconv.ParseInt(worked[1], 10, 64)
+		x := accountOf(t, dir, home, trace, "").find([]string{"late-thread"})
+		if x == nil || x.Evidence["thread"] != "1" {
+			continue // the machine was busy
+		}
+		if x.GainNS > possible {
+			t.Errorf("%d ns are promised; thread 1 worked for %d", x.GainNS, possible)
+		}
+		return
+	}
+	t.Error("thread 1, which has most of the keys, was never said to come last")
+}
