@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -165,7 +166,7 @@ func cutting(t *testing.T, rt *rapid.T, seed uint64, nodes, bursts int, window, 
 	stopSender()
 	dir := s.only(t)
 	if a, b := textOf(t, dir), textOf(t, src); a != b {
-		rt.Fatalf("another trace: %d bytes of text, %d in the original", len(a), len(b))
+		rt.Fatalf("another trace: %s", firstDifference(a, b))
 	}
 	if got, err := trace.ReadRunInfo(dir); err != nil || got.Ended != trace.EndedDone {
 		rt.Fatalf("%+v, %v", got, err)
@@ -185,4 +186,20 @@ func emitSome(w *trace.Writer, burst, n int, rnd *rand.Rand) {
 		}
 		st.Emit(now, trace.KindReadyQueue, rnd.Uint64N(1<<30))
 	}
+}
+
+// firstDifference says where two texts part.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	at := func(s []string) string {
+		if i < len(s) {
+			return s[i]
+		}
+		return "(the end)"
+	}
+	return fmt.Sprintf("line %d of %d is %q, of %d in the original %q", i+1, len(a), at(a), len(b), at(b))
 }

@@ -120,7 +120,7 @@ func NewSender(cfg Config) *Sender {
 
 var (
 	errRewind = errors.New("the collector lost what it had")
-	errEnded  = errors.New("everything is sent")
+	errNoRun  = errors.New("the source ended without a run in it")
 )
 
 // Run sends until all is at the collector after Drain (nil), the collector refuses for good (a *Refusal), or
@@ -145,7 +145,7 @@ func (s *Sender) run(ctx context.Context) error {
 		err := s.connection(ctx)
 		var refusal *Refusal
 		switch {
-		case errors.Is(err, errEnded):
+		case errors.Is(err, errNoRun), s.isEnded(): // the connection may have broken right after the last ack
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -224,8 +224,8 @@ func (s *Sender) connection(ctx context.Context) error {
 	s.mu.Lock()
 	info := s.info
 	s.mu.Unlock()
-	if info == nil { // the source ended without a run in it
-		return errEnded
+	if info == nil {
+		return errNoRun
 	}
 	conn, err := s.cfg.Target.dial(ctx, s.cfg.Within)
 	if err != nil {
@@ -322,7 +322,7 @@ func (s *Sender) speak(conn *Conn, every time.Duration, heard chan error) error 
 		if b = s.next(b[:0]); len(b) == 0 {
 			if s.isEnded() {
 				conn.Cut()
-				return fmt.Errorf("%w: %w", errEnded, <-heard)
+				return <-heard
 			}
 			select {
 			case err := <-heard:
