@@ -177,7 +177,12 @@ func (q *Queue) follow(ctx context.Context, s *Sender) error {
 				return err
 			}
 		}
-		e, ok := q.take()
+		// Nothing is taken before it is known what run this is: until then there is no connection, and the window,
+		// once full, would stay full.
+		e, ok := queued{}, false
+		if info != nil {
+			e, ok = q.take()
+		}
 		for _, l := range q.Dropped() { // after taking: what was dropped before e is told before it
 			s.setLost(l)
 		}
@@ -191,7 +196,9 @@ func (q *Queue) follow(ctx context.Context, s *Sender) error {
 		case draining:
 			return nil
 		default:
-			s.mark(start)
+			if info != nil {
+				s.mark(start)
+			}
 			select {
 			case <-q.wake:
 			case <-s.draining:

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,8 +39,11 @@ func (f Folder) name() string {
 
 func (f Folder) rewinds() bool { return true }
 
-// infoWait is how long blocks without a run.json are held back for it.
+// infoWait is how long what comes without a run.json is held back for it.
 const infoWait = 3 * time.Second
+
+// errNoInfo is the error of what is held back for a run.json.
+var errNoInfo = errors.New("there is no run.json yet")
 
 func (f Folder) follow(ctx context.Context, s *Sender) error {
 	return followFiles(ctx, s, string(f), func(in *follow.Follower) *trace.RunInfo {
@@ -56,37 +60,72 @@ func followFiles(ctx context.Context, s *Sender, path string,
 	info func(*follow.Follower) *trace.RunInfo) error {
 	in := follow.New(path)
 	var told *trace.RunInfo
-	tell := func() error {
-		if now := info(in); now != told {
-			told = now
-			return s.putInfo(ctx, now)
+	tell := func(now *trace.RunInfo) error {
+		if now == nil || now == told {
+			return nil
 		}
-		return nil
+		told = now
+		return s.putInfo(ctx, now)
+	}
+	var bare time.Time // when something was met without a run.json
+	// Before anything else it is told what run this is: until then there is no connection, and the window, once
+	// full, would stay full.
+	begin := func(draining bool) error {
+		now := info(in)
+		if now == nil && told == nil {
+			if bare.IsZero() {
+				bare = time.Now()
+			}
+			if !draining && time.Since(bare) < infoWait {
+				return errNoInfo
+			}
+			now = in.Info()
+		}
+		return tell(now)
 	}
 	closed := map[int]bool{}
-	var bare time.Time       // when the first block without a run.json was met
 	lost := func(node int) { // damaged blocks, before what follows them
 		if n := in.Lost(node); n > 0 {
 			s.setLost(Lost{Node: node, Blocks: n})
 		}
 	}
+	closeAll := func(draining bool) error {
+		for _, node := range in.Nodes() {
+			lost(node)
+			if !in.Closed(node) || closed[node] {
+				continue
+			}
+			if err := begin(draining); err != nil {
+				return err
+			}
+			closed[node] = true
+			if err := s.putClose(ctx, node); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	leftOut := map[string]bool{} // files of other runs that were told
 	for {
 		draining, start := s.isDraining(), time.Now()
 		n, err := in.Poll(ctx, func(b *tracefile.RawBlock) error {
-			if err := tell(); err != nil {
+			if err := begin(draining); err != nil {
 				return err
 			}
-			if told == nil && bare.IsZero() {
-				bare = time.Now()
-			}
 			lost(b.Node)
+			closed[b.Node] = false // a finished file that goes on ends again
 			return s.putBlock(ctx, b)
 		})
+		if err == nil {
+			err = closeAll(draining)
+		}
+		if err == nil {
+			err = tell(info(in))
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errNoInfo) {
 			s.tell(fmt.Sprintf("%s cannot be read: %v", path, err))
 		}
 		for _, p := range in.Problems() {
@@ -95,27 +134,11 @@ func followFiles(ctx context.Context, s *Sender, path string,
 				s.notify(fmt.Sprintf("not all of %s is sent: %s", path, p))
 			}
 		}
-		for _, node := range in.Nodes() {
-			lost(node)
-			if in.Closed(node) && !closed[node] {
-				closed[node] = true
-				if err := s.putClose(ctx, node); err != nil {
-					return err
-				}
+		if err == nil {
+			s.mark(start)
+			if draining && n == 0 {
+				return nil
 			}
-		}
-		if err := tell(); err != nil {
-			return err
-		}
-		if !bare.IsZero() && told == nil && (draining || time.Since(bare) > infoWait) {
-			bare = time.Time{}
-			if err := s.putInfo(ctx, in.Info()); err != nil {
-				return err
-			}
-		}
-		s.mark(start)
-		if draining && n == 0 && err == nil {
-			return nil
 		}
 		if err := s.pause(ctx, draining); err != nil {
 			return err
