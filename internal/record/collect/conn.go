@@ -57,11 +57,13 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := raw.SetDeadline(time.Now().Add(c.cfg.Limits.Handshake)); err != nil {
 		return
 	}
+	// The number is given before the answer: a sender that has given this connection up gets a higher one next.
+	number := c.numbers.Add(1)
 	head := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + stream.Protocol + "\r\n\r\n"
 	if _, err := io.WriteString(raw, head); err != nil {
 		return
 	}
-	c.serve(raw, buffered, r.RemoteAddr)
+	c.serve(raw, buffered, r.RemoteAddr, number)
 }
 
 // connBytes is about how many bytes of memory a connection takes by itself.
@@ -158,9 +160,9 @@ func (k *conn) cut(why *stream.Refusal) {
 }
 
 // serve talks with a sender until one of them has enough.
-func (c *Collector) serve(raw net.Conn, r io.Reader, addr string) {
+func (c *Collector) serve(raw net.Conn, r io.Reader, addr string, number uint64) {
 	k := &conn{Conn: stream.NewConn(raw, r, c.cfg.Limits.Handshake, c.cfg.Limits.infoFrame()), c: c,
-		number: c.numbers.Add(1), addr: addr, files: map[int]*file{}, missing: map[int]uint64{}}
+		number: number, addr: addr, files: map[int]*file{}, missing: map[int]uint64{}}
 	k.Admit = k.admit
 	c.mu.Lock()
 	if c.closed {

@@ -39,6 +39,7 @@
 //	a block that leaves some out refused, unless the node's first sender has said that they are lost
 //	thousands of senders of a run run.json is written for all who wait, in a tenth of the time
 //	a folder removed or replaced its senders are cut off, once, and send all of it again
+//	a hello that was held up     refused if its sender has come back meanwhile
 //	killed sender                its nodes stay as those of a killed run, and can go on
 //
 // # Locks

@@ -22,13 +22,15 @@ type file struct {
 	by    *sender // whose Nodes has it; guarded by run.mu
 	free  func()  // gives back its memory; nil: there is none, or it counts with its run
 
-	mu    sync.Mutex
-	room  int                 // streams whose memory counts
-	gaps  uint64              // blocks that are missing between those that came
-	size  int64               // bytes that count for the run
-	owner *conn               // who may append; nil: nobody
-	out   *tracefile.Appender // nil: closed
-	have  *tracefile.Have     // what it holds, while it is closed; nil: not known
+	// owner may append; nil: nobody. It is changed with mu held.
+	owner atomic.Pointer[conn]
+
+	mu   sync.Mutex
+	room int                 // streams whose memory counts
+	gaps uint64              // blocks that are missing between those that came
+	size int64               // bytes that count for the run
+	out  *tracefile.Appender // nil: closed
+	have *tracefile.Have     // what it holds, while it is closed; nil: not known
 }
 
 // open makes k the owner and returns what there is. Who was the owner before is told and cut off.
@@ -45,7 +47,7 @@ func (f *file) open(k *conn, node int) (have tracefile.Have, err error) {
 	} else {
 		have = tracefile.Have{Defs: f.have.Defs, Streams: maps.Clone(f.have.Streams)}
 	}
-	loser := f.owner
+	loser := f.owner.Load()
 	if loser == k {
 		return have, nil
 	}
@@ -53,11 +55,11 @@ func (f *file) open(k *conn, node int) (have tracefile.Have, err error) {
 		// What a sender said in a connection that it has given up can be read after what it says in the next one.
 		loser = k
 	} else {
-		f.owner = k
+		f.owner.Store(k)
 	}
 	if loser != nil {
 		loser.cut(&stream.Refusal{Code: stream.RefusedTaken, Text: fmt.Sprintf("node %d is sent by another"+
-			" sender now, %s", node, f.owner.host()), Final: true})
+			" sender now, %s", node, f.owner.Load().host()), Final: true})
 	}
 	return have, nil
 }
@@ -93,7 +95,7 @@ func (f *file) append(k *conn, node int, lost uint64, head *tracefile.RawBlock, 
 	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.owner != k {
+	if f.owner.Load() != k {
 		return 0, stream.ErrCut
 	}
 	if err := f.begin(k, node); err != nil {
@@ -180,7 +182,7 @@ func (f *file) begin(k *conn, node int) (err error) {
 func (f *file) end(k *conn, node int) (grown int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.owner != k {
+	if f.owner.Load() != k {
 		return 0, stream.ErrCut
 	}
 	if f.finished.Load() {
@@ -218,8 +220,8 @@ func (f *file) close() {
 func (f *file) release(k *conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.owner == k {
-		f.owner = nil
+	if f.owner.Load() == k {
+		f.owner.Store(nil)
 		f.close()
 	}
 }

@@ -50,7 +50,7 @@ func garbage(t testing.TB) map[string][]byte {
 // others have gone nothing is left of them.
 func TestHostile(t *testing.T) {
 	limits := DefaultLimits()
-	limits.Handshake, limits.Idle = 200*time.Millisecond, 200*time.Millisecond
+	limits.Handshake, limits.Idle = time.Second, time.Second
 	limits.Sockets, limits.PerAddress = 300, 100
 	dir := t.TempDir()
 	s := serveAt(t, "", Config{Dir: dir, Limits: limits})
@@ -75,7 +75,7 @@ func TestHostile(t *testing.T) {
 						return
 					}
 					// It may be cut off at any moment.
-					_ = c.SetDeadline(time.Now().Add(time.Second))
+					_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 					go c.Write(b)
 					_, _ = io.Copy(io.Discard, c)
 					c.Close()
@@ -113,7 +113,7 @@ func TestHostile(t *testing.T) {
 // that has something to send gets through.
 func TestThousandsOfConnections(t *testing.T) {
 	limits := DefaultLimits()
-	limits.Handshake = 300 * time.Millisecond
+	limits.Handshake = time.Second
 	limits.Sockets, limits.PerAddress = 500, 250
 	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
 	src := filepath.Join(t.TempDir(), "a.trace")
@@ -188,7 +188,7 @@ func FuzzConnection(f *testing.F) {
 		done := make(chan bool)
 		go func() {
 			defer close(done)
-			s.serve(there, there, "fuzz:1")
+			s.serve(there, there, "fuzz:1", s.numbers.Add(1))
 			there.Close()
 		}()
 		go func() {

@@ -238,6 +238,17 @@ func (r *run) join(k *conn, h *stream.Hello, free func()) error {
 	if err := r.wakeUp(k.host()); err != nil {
 		return err
 	}
+	// A hello may arrive when its sender has given that connection up and come back, and has even ended: it must
+	// not undo what was said since.
+	for _, s := range r.senders {
+		if s.Name != h.Sender {
+			continue
+		}
+		if s.last > k.number {
+			return &stream.Refusal{Code: stream.RefusedTaken, Text: "this sender has come back over another connection"}
+		}
+		s.last = k.number
+	}
 	// A sender of this name that is connected is another one, or gone: opening its nodes ends its connection.
 	i := slices.IndexFunc(r.senders, func(s *sender) bool { return s.Name == h.Sender && s.conn == nil })
 	if i < 0 {
@@ -245,7 +256,7 @@ func (r *run) join(k *conn, h *stream.Hello, free func()) error {
 			return limit(true, "%d senders send nodes of this run, no more are allowed", len(r.senders))
 		}
 		i = len(r.senders)
-		r.senders = append(r.senders, &sender{Name: h.Sender})
+		r.senders = append(r.senders, &sender{Name: h.Sender, last: k.number})
 	}
 	s := r.senders[i]
 	s.forget()
@@ -453,11 +464,11 @@ func (r *run) keeps(k *conn, node int) {
 }
 
 // end notes that a sender has sent all there is. What it opened is its own, unless it is that of one who has
-// ended; r.mu is held.
+// ended, or another one has opened it since; r.mu is held.
 func (r *run) end(k *conn) {
 	k.sender.Ended = true
 	for node, f := range k.files {
-		if f.by == nil || !f.by.Ended {
+		if f.owner.Load() == k && (f.by == nil || !f.by.Ended) {
 			r.keeps(k, node)
 		}
 	}
@@ -492,10 +503,14 @@ func (r *run) fail(node int, err error) *stream.Refusal {
 	return refusal
 }
 
-// written takes back what fail and full noted: something of a node was kept that a connection sent.
+// written takes back what fail and full noted: something of a node was kept that a connection sent. If another
+// one has opened the node since, what that one says counts: it may have ended.
 func (r *run) written(k *conn, node int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if f := k.files[node]; f.by != nil && f.owner.Load() != k {
+		return
+	}
 	r.keeps(k, node)
 	r.err = ""
 	if _, ok := r.broken[node]; !ok {

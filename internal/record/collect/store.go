@@ -41,7 +41,8 @@ type sender struct {
 	Lost    map[int]stream.Lost `json:"lost,omitempty"`
 	Ended   bool                `json:"ended"` // it has sent all there is
 
-	conn *conn // nil: not connected
+	conn *conn  // nil: not connected
+	last uint64 // number of the newest connection of a sender of this name
 	lag  lag
 	free func() // gives back the memory of Info; nil: a sender from collect.json
 }

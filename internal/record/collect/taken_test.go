@@ -2,6 +2,7 @@ package collect
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,5 +172,81 @@ func TestOlderConnection(t *testing.T) {
 	say(newer, stream.AppendNumber(b, stream.TypePing, 1), stream.TypeAck)
 	if n := s.Runs()[0].Bytes; n == 0 {
 		t.Error("nothing is kept")
+	}
+}
+
+// TestLateHello: a sender gives a connection up before the welcome, comes back and sends everything. Only then
+// its first hello is read, which changes nothing.
+func TestLateHello(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.trace")
+	info := writeTrace(t, src, []int{0}, 100)
+	s := serveAt(t, "", Config{Dir: t.TempDir()})
+	early, _ := dial(t, s.addr)
+	cfg := quick(s.addr, src)
+	cfg.Name = "s"
+	send(t, cfg)
+	if _, err := early.Write(hello(t, info.ID, "s")); err != nil {
+		t.Fatal(err)
+	}
+	if r := refusal(t, early); r.Code != stream.RefusedTaken || r.Final {
+		t.Errorf("%+v", r)
+	}
+	same(t, s.only(t), src)
+	// One that comes afterwards is welcome.
+	late, _ := dial(t, s.addr)
+	if _, err := late.Write(hello(t, info.ID, "s")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, late, stream.TypeWelcome)
+}
+
+// TestTakenWhileWriting: a sender's connection breaks, and the sender comes back and ends, while what it sent
+// before is still being dealt with: the block is written, but not yet noted. The end remains.
+func TestTakenWhileWriting(t *testing.T) {
+	blocks := someBlocks(t, 1000)
+	id, info := trace.NewRunID(), &trace.RunInfo{Program: "p.fa", Ended: trace.EndedDone}
+	s := serveAt(t, "", Config{Dir: t.TempDir()})
+	connect := func() *conn {
+		_, there := net.Pipe()
+		k := &conn{Conn: stream.NewConn(there, there, time.Minute, 1<<20), c: s.Collector,
+			number: s.numbers.Add(1), addr: "192.0.2.1:1", files: map[int]*file{}}
+		r, err := s.run(id, k.host(), info)
+		if err == nil {
+			k.run = r
+			err = r.join(k, &stream.Hello{Run: id, Sender: "s", Info: info}, func() {})
+		}
+		if err == nil {
+			_, err = r.open(k, 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	block := func(k *conn, b []byte) {
+		head, _, err := tracefile.ParseBlockHeader(b)
+		if err == nil {
+			err = k.run.make()
+		}
+		if err == nil {
+			_, err = k.files[0].append(k, 0, 0, &head, b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := connect()
+	block(first, blocks[0])
+	first.run.written(first, 0)
+	block(first, blocks[1])
+	second := connect()
+	if err := second.run.tell(second, func(*sender) { second.run.end(second) }); err != nil {
+		t.Fatal(err)
+	}
+	first.run.written(first, 0)
+	first.leave()
+	second.leave()
+	if got := readInfo(t, s.only(t)); got.Ended != trace.EndedDone {
+		t.Errorf("%+v", got)
 	}
 }
