@@ -270,7 +270,7 @@ func TestShareOfAnAddress(t *testing.T) {
 // A run that nobody sends any more takes no memory, and goes on as if it had not rested.
 func TestRestingRun(t *testing.T) {
 	limits := DefaultLimits()
-	limits.Idle = 50 * time.Millisecond
+	limits.Idle = 200 * time.Millisecond
 	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
 	src := filepath.Join(t.TempDir(), "a.trace")
 	info := &trace.RunInfo{ID: trace.NewRunID(), Program: "p.fa", Hosts: []string{"h"}}

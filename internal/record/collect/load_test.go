@@ -28,8 +28,8 @@ func TestLoad(t *testing.T) {
 	const runs, perRun = 16, 4
 	tmp := t.TempDir()
 	limits := DefaultLimits()
-	limits.Handshake = time.Second
-	limits.Idle = 2 * time.Second
+	limits.Handshake = 5 * time.Second
+	limits.Idle = 5 * time.Second
 	s := serveAt(t, "", Config{Dir: filepath.Join(tmp, "kept"), Limits: limits})
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	stop := make(chan bool)

@@ -197,7 +197,7 @@ func dial(t testing.TB, addr string) (*stream.Conn, net.Conn) {
 	if !strings.HasPrefix(string(answer), "HTTP/1.1 101") {
 		t.Fatalf("%q", answer)
 	}
-	return stream.NewConn(c, c, 10*time.Second, stream.DefaultMaxFrame), c
+	return stream.NewConn(c, c, time.Minute, stream.DefaultMaxFrame), c
 }
 
 func frame(t testing.TB, typ stream.Type, v any) []byte {
@@ -372,10 +372,10 @@ func TestTooManyBytes(t *testing.T) {
 func TestLongLook(t *testing.T) {
 	here, there := net.Pipe()
 	defer here.Close()
-	k := &conn{Conn: stream.NewConn(there, there, time.Second, 1<<20), acked: 7}
+	k := &conn{Conn: stream.NewConn(there, there, time.Minute, 1<<20), acked: 7}
 	heard := make(chan uint64)
 	go func() {
-		f, err := stream.NewConn(here, here, 10*time.Second, 1<<20).Next()
+		f, err := stream.NewConn(here, here, time.Minute, 1<<20).Next()
 		n, perr := stream.ParseNumber(f.Body)
 		if err != nil || perr != nil || f.Type != stream.TypeAck {
 			t.Error(err, perr, f.Type)

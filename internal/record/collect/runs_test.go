@@ -29,6 +29,14 @@ func until(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("never came: %s", what)
 }
 
+// keeps tells whether something is kept of so many nodes of the only run.
+func (s *server) keeps(nodes int) func() bool {
+	return func() bool {
+		runs := s.Runs()
+		return len(runs) == 1 && len(s.Sources(runs[0].Dir)) == nodes
+	}
+}
+
 // start runs a sender until the test ends, or it is stopped.
 func start(t testing.TB, cfg stream.Config) (s *stream.Sender, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -96,7 +104,7 @@ func TestRunThatGoesOn(t *testing.T) {
 	if x := src5(); !x.Connected || x.Unsent != 0 {
 		t.Errorf("%+v", x)
 	}
-	until(t, "a small lag", func() bool { return sender.Stats().Lag < 100*time.Millisecond })
+	until(t, "a small lag", func() bool { return sender.Stats().Lag < time.Second })
 	if r := s.Runs()[0]; r.Senders != 1 || r.Ended != "" || r.ID != info.ID || r.Program != info.Program {
 		t.Errorf("%+v", r)
 	}
@@ -166,7 +174,7 @@ func TestSeveralSenders(t *testing.T) {
 		mine.Ended, mine.Exit = ended[n], n%2
 		writeInfo(t, part(n), &mine)
 	}
-	until(t, "all are there", func() bool { return len(s.Sources(s.only(t))) == 3 })
+	until(t, "something of each is kept", s.keeps(3))
 	dir := s.only(t)
 	for n, sender := range senders {
 		if got := readInfo(t, dir).Ended; got != "" {
@@ -263,7 +271,7 @@ func TestHalfOpen(t *testing.T) {
 		time.Sleep(4 * limits.Idle)
 		if st := sender.Stats(); st.Connects == 1 && st.Connected {
 			break
-		} else if limits.Idle > 3*time.Second {
+		} else if limits.Idle > 30*time.Second {
 			t.Fatalf("%+v", st)
 		}
 	}
