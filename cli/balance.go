@@ -26,13 +26,20 @@ type balanceOptions struct {
 	strategies     []string
 	memory         string
 	out            string
+	run            bool
+	rounds         int
 	json           bool
 	lang           string
 
 	machine simulate.Machine
 	limit   int64 // memory in bytes
-	reading memoryBudget
+
+	elsewhere bool // the links are not those of the recorded run
+	reading   memoryBudget
 }
+
+// most rounds of balance --run
+const maxRounds = 100
 
 func balanceCommand(io console.IO) *cobra.Command {
 	var o balanceOptions
@@ -44,16 +51,23 @@ is run in virtual time, as predict does; they are listed by predicted wall time.
 
 -o writes the best one as a file that whyslow run --place uses in place of the program's locators.
 
+--run runs the program with the best one and shows the predicted gain beside the measured one. With
+--rounds it goes on from what was recorded then, and keeps the fastest.
+
 Strategies: ` + strings.Join(balance.Names(), ", ") + `.
 ` + exitCodesHelp,
 		Example: `  whyslow balance heat.000.trace
   whyslow balance -n 8 -w 1 --link-latency 50us heat.000.trace
-  whyslow balance --strategy blocks -o place.json heat.000.trace`,
+  whyslow balance --strategy blocks -o place.json heat.000.trace
+  whyslow balance --run --rounds 3 heat.000.trace`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(o.check(cmd.Flags().Changed), o.reading.check("balance", 1),
 				checkChoice("balance", "lang", o.lang, "en", "ru")); err != nil {
 				return err
+			}
+			if o.run {
+				return runRounds(cmd.Context(), io, &o, wholeTrace(io, args[0]))
 			}
 			return runBalance(cmd.Context(), io, &o, wholeTrace(io, args[0]))
 		},
@@ -67,6 +81,8 @@ Strategies: ` + strings.Join(balance.Names(), ", ") + `.
 	f.StringVar(&o.memory, "memory", "", "propose nothing that keeps more than this many `bytes` of DFs on a"+
 		" node, such as 4Gi")
 	f.StringVarP(&o.out, "output", "o", "", "write the best distribution to this `file`, for run --place")
+	f.BoolVar(&o.run, "run", false, "run the program with the best distribution, and compare")
+	f.IntVar(&o.rounds, "rounds", 1, "with --run, look for a better distribution this `number` of times")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	f.StringVar(&o.lang, "lang", "en", "`language` of text: en or ru")
 	completeWords(cmd, "strategy", balance.Names())
@@ -86,6 +102,13 @@ func (o *balanceOptions) check(changed func(string) bool) error {
 	o.machine.Nodes, o.machine.Workers = o.nodes, o.workers
 	if err := o.links.check("balance", changed, &o.machine); err != nil {
 		return err
+	}
+	o.elsewhere = changed("link-latency") || changed("link-bandwidth")
+	switch {
+	case o.rounds < 1 || o.rounds > maxRounds:
+		return console.Misuse("balance: --rounds=%d: give a number from 1 to %d", o.rounds, maxRounds)
+	case changed("rounds") && !o.run:
+		return console.Misuse("balance: --rounds is for --run")
 	}
 	for _, s := range o.strategies {
 		if err := checkChoice("balance", "strategy", s, balance.Names()...); err != nil {

@@ -18,6 +18,44 @@ type Distribution struct {
 	*balance.Result
 }
 
+// Rounds is what runs took with the distributions found, one after the other.
+type Rounds struct {
+	*Distribution         // from the first run
+	List          []Round `json:"rounds"` // the first is as the locators say
+	Best          int     `json:"best"`   // the fastest, an index into List
+}
+
+// Round is a run.
+type Round struct {
+	Strategy    string `json:"strategy"`
+	Trace       string `json:"trace"`
+	PredictedNS int64  `json:"predicted_ns"`
+	MeasuredNS  int64  `json:"measured_ns"`
+}
+
+// Tried writes the rounds for people. Of opt it takes Color and Width.
+func Tried(w io.Writer, r *Rounds, lang string, opt Options) error {
+	t := newTerminal(w, words.LangOf(lang), opt)
+	a := &author{speaker: t.speaker}
+	first := r.List[0]
+	if len(r.List) == 1 {
+		a.para("No strategy is predicted to be faster than the program's locators.").In = everywhere
+	} else {
+		g := a.table("", "strategy", "#predicted", "#measured", "#saves, predicted", "#saves, measured", "trace")
+		g.In, g.Plain = everywhere, true
+		saves := func(was, is int64) words.Share { return words.Share{Part: was - is, Whole: max(was, 1)} }
+		for _, x := range r.List {
+			g.row(x.Strategy, words.Time(x.PredictedNS), words.Time(x.MeasuredNS),
+				saves(first.PredictedNS, x.PredictedNS), saves(first.MeasuredNS, x.MeasuredNS), x.Trace)
+		}
+		if r.Best == 0 {
+			a.para("None of them was faster than the program's locators.").In = everywhere
+		}
+	}
+	t.show([]section{{Blocks: a.out}})
+	return t.w.Flush()
+}
+
 // Distributed writes what strategies do for people. Of opt it takes Color and Width.
 func Distributed(w io.Writer, d *Distribution, lang string, opt Options) error {
 	t := newTerminal(w, words.LangOf(lang), opt)
