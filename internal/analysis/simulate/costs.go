@@ -17,6 +17,8 @@ type Costs struct {
 	StructuredNS float64 `json:"structured_ns"`
 	WaitNS       float64 `json:"wait_ns"`   // to look at a CF's inputs and set it aside, one being missing
 	CreateNS     float64 `json:"create_ns"` // to create and queue one CF
+	PostNS       float64 `json:"post_ns"`   // to store one value
+	SignalNS     float64 `json:"signal_ns"` // to wake a parked worker
 	SendNS       float64 `json:"send_ns"`   // of a worker, to send a CF, DF or request
 	WakeNS       float64 `json:"wake_ns"`   // from the moment a CF is queued to its start on a parked worker
 	// AnswerNS is from the receipt of a request to the sending of a DF that is there, TransportNS from the
@@ -31,136 +33,43 @@ type Costs struct {
 var defaults = Costs{DispatchNS: 500, StructuredNS: 500, WaitNS: 500, CreateNS: 200, SendNS: 1000,
 	WakeNS: 5000, AnswerNS: 1000, TransportNS: 2000}
 
-// middle is the mean of the middle half of some samples, which it sorts.
-func middle(list []float64) float64 {
-	slices.Sort(list)
-	n := len(list)
-	list = list[n/4 : n-n/4]
+// mean is that of samples, 0 of none.
+func mean(list []float64) float64 {
 	sum := 0.0
 	for _, v := range list {
 		sum += v
 	}
-	return sum / float64(len(list))
+	return sum / float64(max(1, len(list)))
 }
 
 // measure finds the costs of the run of a graph, whose links had a latency of so many nanoseconds, and the
 // bytes per second of its links, 0 for no limit. known is the latter where it is known.
 func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
-	m := g.m
 	c = defaults
 	c.Samples = map[string]int{}
 	set := func(to *float64, name string, list []float64) {
 		c.Samples[name] = len(list)
 		if len(list) > 0 {
-			*to = middle(list)
+			*to = mean(list)
 		}
 	}
-	waits := make([][]int64, len(m.Nodes)) // when CFs were set aside, by node
-	for i, cf := range m.Awaits.CF {
-		if n := m.NodeAt(cf, m.Awaits.Time[i]); n < len(waits) {
-			waits[n] = append(waits[n], m.Awaits.Time[i])
+	gaps, create, wake := gapsOf(g.m)
+	if c.Samples["wake"] = len(wake); len(wake) > 0 {
+		slices.Sort(wake)
+		c.WakeNS = wake[len(wake)/2]
+	}
+	fit, counts := gaps.fit()
+	for i, to := range []*float64{&c.DispatchNS, &c.StructuredNS, &c.WaitNS, &c.SendNS, &c.PostNS, &c.SignalNS} {
+		name := gapNames[i]
+		if c.Samples[name] = counts[i]; counts[i] > 0 {
+			*to = fit[i]
 		}
 	}
-	sends := make([][]int64, len(m.Nodes)) // when nodes sent something
-	for _, list := range [][]model.Message{m.DFMessages, m.Requests, m.Moves} {
-		for i := range list {
-			if msg := &list[i]; msg.Sent != model.None && int(msg.From) < len(sends) {
-				sends[msg.From] = append(sends[msg.From], msg.Sent)
-			}
-		}
+	if c.Samples["create"] = counts[child]; counts[child] > 0 {
+		c.CreateNS = create + fit[child]
 	}
-	for n := range waits {
-		slices.Sort(waits[n])
-		slices.Sort(sends[n])
-	}
-	posts := make([]int, m.Executions()) // values that an execution sent to the nodes that keep them
-	for i := range m.DFMessages {
-		if msg := &m.DFMessages[i]; msg.Request == 0 && msg.Sent != model.None {
-			if c, ok := m.Creation(msg.DF, msg.Sent); ok && m.ExecOf[m.MadeBy[c]] != 0 {
-				posts[m.ExecOf[m.MadeBy[c]]-1]++
-			}
-		}
-	}
-	busy := m.BusyUntil()
-	var dispatch, structured, wake, create []float64
-	var waited, sent []gap
-	for id, w := range m.AllWorkers() {
-		for e := w.First; e < w.End; e++ {
-			cf, start, from := m.ExecCF[e], m.ExecStart[e], w.Started
-			if e > w.First {
-				from = busy[e-1]
-			}
-			if !m.Atomic(cf) && between(sends[id.Node], start, busy[e]+1) == 0 {
-				create = append(create, float64(busy[e]-start)/float64(1+len(m.ChildrenOf(cf))))
-			}
-			if from == model.None || start < from {
-				continue
-			}
-			if since, parked := parkedUntil(w, from, start); parked {
-				if ready := m.Ready[cf]; m.Atomic(cf) && m.ExecNumber[e] == 1 && ready != model.None &&
-					ready > since && ready <= start && start-ready < 1e6 {
-					wake = append(wake, float64(start-ready))
-				}
-				continue
-			}
-			looked, left := between(waits[id.Node], from, start), between(sends[id.Node], from, start)
-			length, workers := float64(start-from), len(m.Nodes[id.Node].Workers)
-			switch {
-			case looked > 0 && left > 0 || !m.Atomic(cf) && looked+left > 0:
-			case looked > 0:
-				waited = append(waited, gap{length, looked, workers})
-			case left > 0:
-				if workers == 1 || e > w.First && posts[e-1] == left { // else others of the node may have sent it
-					sent = append(sent, gap{length, left, 1})
-				}
-			case m.Ready[cf] == model.None || m.Ready[cf] > from:
-			case m.Atomic(cf):
-				dispatch = append(dispatch, length)
-			default:
-				structured = append(structured, length)
-			}
-		}
-	}
-	set(&c.DispatchNS, "dispatch", dispatch)
-	set(&c.StructuredNS, "structured", structured)
-	set(&c.WakeNS, "wake", wake)
-	set(&c.WaitNS, "wait", beyond(waited, c.DispatchNS))
-	set(&c.SendNS, "send", beyond(sent, c.DispatchNS))
-	set(&c.CreateNS, "create", create)
-	bandwidth = links(m, &c, latency, known, set)
+	bandwidth = links(g.m, &c, latency, known, set)
 	return c, bandwidth
-}
-
-// gap is the time between two executions of a worker, in which its node set CFs aside, or sent something.
-type gap struct {
-	length         float64
-	count, workers int
-}
-
-// beyond is what each of the things done in gaps took, beside the dispatch of the CF that ended the gap. Of a
-// node with several workers nobody knows which one did them; each did its part.
-func beyond(list []gap, dispatch float64) (samples []float64) {
-	for _, p := range list {
-		samples = append(samples, max(0, p.length-dispatch)*float64(p.workers)/float64(max(p.workers, p.count)))
-	}
-	return samples
-}
-
-func between(times []int64, from, to int64) int {
-	i, _ := slices.BinarySearch(times, from)
-	j, _ := slices.BinarySearch(times, to)
-	return j - i
-}
-
-// parkedUntil tells whether a worker parked in an interval, and when it did so last.
-func parkedUntil(w *model.Worker, from, to int64) (since int64, parked bool) {
-	i, _ := slices.BinarySearchFunc(w.Idle, to, func(i model.Interval, t int64) int {
-		return cmp.Compare(i.From, t)
-	})
-	if i == 0 || w.Idle[i-1].From < from {
-		return 0, false
-	}
-	return w.Idle[i-1].From, true
 }
 
 // links measures what a message and an answer take, beyond the latency of an emulated link, which is given in
@@ -259,6 +168,8 @@ var costs = []struct {
 	{"wait", func(c *Costs) *float64 { return &c.WaitNS }, false},
 	{"create", func(c *Costs) *float64 { return &c.CreateNS }, false},
 	{"send", func(c *Costs) *float64 { return &c.SendNS }, false},
+	{"post", func(c *Costs) *float64 { return &c.PostNS }, false},
+	{"signal", func(c *Costs) *float64 { return &c.SignalNS }, false},
 	{"wake", func(c *Costs) *float64 { return &c.WakeNS }, false},
 	{"answer", func(c *Costs) *float64 { return &c.AnswerNS }, true},
 	{"transport", func(c *Costs) *float64 { return &c.TransportNS }, true},

@@ -100,6 +100,9 @@ func ownTime(m *model.Model, e int) int64 {
 		return end - start
 	}
 	if off, ok := w.OffOf(e); ok {
+		if off.Queued < slice {
+			return end - start
+		}
 		return end - start - off.Queued
 	}
 	if m.ExecCPU[e] < 0 {

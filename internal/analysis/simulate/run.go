@@ -221,15 +221,17 @@ func (r *run) send(from, to int, bytes int64, wait float64, what happening, a ui
 	r.push(t+int64(r.m.Latency+r.m.Costs.TransportNS), what, a, uint32(from))
 }
 
-// enqueue appends a CF to the queue of a node, for a parked worker if there is one.
-func (r *run) enqueue(node int, cf uint32) {
+// enqueue appends a CF to the queue of a node, for a parked worker if there is one: true.
+func (r *run) enqueue(node int, cf uint32) (woke bool) {
 	q := &r.queues[node]
 	q.items = append(q.items, cf)
 	if n := len(q.parked); n > 0 {
 		w := q.parked[n-1]
 		q.parked = q.parked[:n-1]
-		r.after(max(0, r.m.Costs.WakeNS-r.m.Costs.DispatchNS), workerFree, 0, w)
+		r.after(r.m.Costs.WakeNS, workerFree, 0, w)
+		return true
 	}
+	return false
 }
 
 // free lets a worker take the next CF.
@@ -317,9 +319,10 @@ func (r *run) finish(cf, w uint32) {
 	took := 0.0
 	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
 		home := r.home(v)
+		took += c.PostNS
 		r.rec.made(r.now+int64(took), v, home)
 		if home == node {
-			r.post(v)
+			took += c.SignalNS * float64(r.post(v))
 		} else {
 			r.send(node, home, g.size[v], took, valueCame, v)
 			took += c.SendNS
@@ -334,8 +337,8 @@ func (r *run) finish(cf, w uint32) {
 			r.rec.moves(to, r.now+int64(took), kid)
 			r.send(node, to, requestBytes, took, cfCame, kid)
 			took += c.SendNS
-		} else {
-			r.enqueue(node, kid)
+		} else if r.enqueue(node, kid) {
+			took += c.SignalNS
 		}
 	}
 	r.res.WallNS = max(r.res.WallNS, r.now+int64(took))
@@ -370,10 +373,11 @@ func (r *run) supply(from int, k uint32, wait float64) {
 	r.send(from, to, r.g.size[r.g.in[k]], wait, inputCame, k)
 }
 
-// post stores a value at its node, and answers those who wait for it in the order in which they came.
-func (r *run) post(v uint32) {
+// post stores a value at its node, and answers those who wait for it in the order in which they came. It
+// wakes so many parked workers.
+func (r *run) post(v uint32) (woken int) {
 	if r.posted[v] {
-		return
+		return 0
 	}
 	r.posted[v] = true
 	var list uint32 // reversed
@@ -385,22 +389,24 @@ func (r *run) post(v uint32) {
 		k := list - 1
 		if node := r.place(r.of[k]); node != home {
 			r.supply(home, k, 0)
-		} else {
-			r.answer(k)
+		} else if r.answer(k) {
+			woken++
 		}
 	}
+	return woken
 }
 
-// answer gives an input its value.
-func (r *run) answer(k uint32) {
+// answer gives an input its value, and tells whether that woke a parked worker.
+func (r *run) answer(k uint32) (woke bool) {
 	r.have[k] = true
 	x := r.of[k]
 	cf := r.g.cf[x]
 	r.rec.answered(r.now, k)
 	if r.awaits[cf] == k+1 && r.at[cf] == x {
 		r.awaits[cf] = 0
-		r.enqueue(r.place(x), cf)
+		return r.enqueue(r.place(x), cf)
 	}
+	return false
 }
 
 // push and pop are those of a heap in which each has four below it.

@@ -1,0 +1,221 @@
+// Predictions holds "whyslow predict" against reality: it runs programs on machines of several shapes,
+// predicts each run from each of the others, and writes a page with the errors.
+//
+//	go run ./internal/testkit/predictions [-runs 3] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
+//
+// Every shape runs several times, in turns with the others. The run whose wall time is the median is what is
+// predicted, and what others are predicted from; half the distance between the longest and the shortest is
+// the noise that no prediction can go below.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// program is one with its arguments, and the flags of its links.
+type program struct {
+	name, file string
+	args       []string
+	links      []string
+}
+
+var programs = []program{
+	{"mxm", "mxm/mxm.fa", args("8 200"), nil},
+	{"cholesky", "cholesky/cholesky.fa", args("16 160"), nil},
+	{"heat", "heat/heat.fa", args("1000 8 0.6 2"), nil},
+	{"heat, slow links", "heat/heat.fa", args("1000 8 0.6 2"), args("--link-latency=500us")},
+	{"heat, tiny CFs", "heat/heat.fa", args("200 8 0.01 2"), nil},
+	{"pic", "pic/pic.fa", args("64 400000 8 10 0.0001 4"), nil},
+	{"chains", "chains/chains.fa", args("8 100 1000000000"), nil},
+	{"crossed", "crossed/crossed.fa", args("400 1000000 2000000"), args("--link-bandwidth=1G")},
+	{"balance", "balance/balance.fa", args("60 200000"), nil},
+	{"granularity", "granularity/granularity.fa", args("20000 400000000"), nil},
+}
+
+func args(text string) []string { return strings.Fields(text) }
+
+// shape is a number of nodes and of the workers of each.
+type shape struct{ nodes, workers int }
+
+func (s shape) String() string { return fmt.Sprintf("%d x %d", s.nodes, s.workers) }
+
+func (s shape) flags() []string {
+	return []string{"-n", fmt.Sprint(s.nodes), "-w", fmt.Sprint(s.workers)}
+}
+
+// run is one that was recorded.
+type run struct {
+	dir     string
+	wall    float64            // ns
+	noise   float64            // part of wall
+	factors map[string]float64 // parts of all processor time, without cores beyond the workers
+}
+
+// guess is a prediction beside what it predicts.
+type guess struct {
+	program     string
+	from, to    shape
+	wall, real  float64 // ns
+	noise       float64
+	factor      string // that is farthest off
+	factorError float64
+}
+
+func (g *guess) error() float64 { return g.wall/g.real - 1 }
+
+var (
+	whyslow string
+	repeats = flag.Int("runs", 3, "runs of each program on each machine")
+	page    = flag.String("o", "docs/predictions.md", "the page to write")
+)
+
+func main() {
+	flag.Parse()
+	if flag.NArg() < 1 {
+		fmt.Fprintln(os.Stderr, "usage: predictions [-runs N] [-o FILE] WHYSLOW [PROGRAM...]")
+		os.Exit(2)
+	}
+	whyslow = flag.Arg(0)
+	if err := predictions(flag.Args()[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "predictions:", err)
+		os.Exit(1)
+	}
+}
+
+func predictions(only []string) error {
+	tmp, err := os.MkdirTemp("", "predictions")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	var all []guess
+	for i, p := range programs {
+		if len(only) > 0 && !slices.Contains(only, p.name) {
+			continue
+		}
+		dir := filepath.Join(tmp, fmt.Sprint(i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		list, err := p.predictions(dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		all = append(all, list...)
+	}
+	var b bytes.Buffer
+	write(&b, all)
+	return os.WriteFile(*page, b.Bytes(), 0o644)
+}
+
+// shapes are those whose workers have a core each, here.
+func shapes() (list []shape) {
+	for nodes := 1; nodes <= runtime.NumCPU() && nodes <= 4; nodes *= 2 {
+		for workers := 1; nodes*workers <= runtime.NumCPU() && workers <= 4; workers *= 2 {
+			list = append(list, shape{nodes, workers})
+		}
+	}
+	return list
+}
+
+// predictions runs a program on all shapes, and predicts.
+func (p *program) predictions(tmp string) (list []guess, err error) {
+	runs := map[shape][]run{}
+	for k := range *repeats {
+		for _, s := range shapes() {
+			dir := filepath.Join(tmp, fmt.Sprintf("%d-%d-%d", k, s.nodes, s.workers))
+			flags := append(append([]string{"run", "-q", "-o", dir}, s.flags()...), p.links...)
+			if _, err := output(append(append(flags, filepath.Join("examples", p.file)), p.args...)...); err != nil {
+				return nil, err
+			}
+			r, err := read(dir)
+			if err != nil {
+				return nil, err
+			}
+			runs[s] = append(runs[s], r)
+		}
+	}
+	median := map[shape]run{}
+	for s, l := range runs {
+		slices.SortFunc(l, func(a, b run) int { return cmp.Compare(a.wall, b.wall) })
+		m := l[len(l)/2]
+		m.noise = (l[len(l)-1].wall - l[0].wall) / 2 / m.wall
+		median[s] = m
+	}
+	for _, from := range shapes() {
+		for _, to := range shapes() {
+			dir := median[from].dir + "-to-" + strings.ReplaceAll(to.String(), " ", "")
+			flags := append(append([]string{"predict", "-o", dir}, to.flags()...), p.links...)
+			if _, err := output(append(flags, median[from].dir)...); err != nil {
+				return nil, err
+			}
+			r, err := read(dir)
+			if err != nil {
+				return nil, err
+			}
+			real := median[to]
+			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise}
+			for f, share := range real.factors {
+				if d := r.factors[f] - share; math.Abs(d) > math.Abs(g.factorError) {
+					g.factor, g.factorError = f, d
+				}
+			}
+			list = append(list, g)
+			fmt.Printf("%-18s %s -> %s  %8.1f ms, predicted %8.1f: %+5.1f %%, noise %.1f %%; %s %+.1f points\n", p.name,
+				from, to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, g.factor, 100*g.factorError)
+		}
+	}
+	return list, nil
+}
+
+// read gives what a trace says.
+func read(dir string) (run, error) {
+	text, err := output("report", "--json=-", dir)
+	if err != nil {
+		return run{}, err
+	}
+	var report struct {
+		WallNS  float64 `json:"wall_ns"`
+		TotalNS float64 `json:"total_ns"`
+		Factors map[string]struct {
+			NS    float64            `json:"ns"`
+			Parts map[string]float64 `json:"parts"`
+		}
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		return run{}, err
+	}
+	r := run{dir: dir, wall: report.WallNS, factors: map[string]float64{}}
+	extra := report.Factors["O"].Parts["extra"]
+	for name, f := range report.Factors {
+		if name == "O" {
+			f.NS -= extra // which is not simulated
+		}
+		r.factors[name] = f.NS / (report.TotalNS - extra)
+	}
+	return r, nil
+}
+
+func output(args ...string) ([]byte, error) {
+	cmd := exec.Command(whyslow, args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, errs.String())
+	}
+	return out, nil
+}
+
+func write(b *bytes.Buffer, all []guess) {}
