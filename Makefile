@@ -13,7 +13,7 @@ HAVE_MPI       = { command -v mpirun && pkg-config --exists ompi-c; } >/dev/null
 HAVE_SHMEM     = { command -v oshrun && command -v oshcc; } >/dev/null 2>&1
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
-.PHONY: build mpi sdk page demo test test-long truth checks tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi sdk page demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
@@ -85,6 +85,9 @@ test-long: checks        ## all tests there are, with many more random cases: be
 
 truth:                   ## programs that are slow for known reasons: is the reason said, nothing false, and does mending them gain what was promised?
 	WHYSLOW_TEST_LONG=1 go test -count=1 -timeout 20m -v -run '^TestTruth' ./cli
+
+predictions: build       ## is what predict says of other machines true? runs programs on all that fit; writes docs/predictions.md
+	go run ./internal/testkit/predictions ./whyslow
 
 lint:                    ## golangci-lint, see .golangci.yml
 	go run $(GOLANGCI_LINT) run ./...

@@ -35,13 +35,16 @@ type predictOptions struct {
 	costs   map[string]float64
 }
 
-// linkOptions describe the links of a machine that a run is predicted for.
+// linkOptions describe the links and cores of a machine that a run is predicted for.
 type linkOptions struct {
+	cores     int
 	latency   time.Duration
 	bandwidth string
 }
 
 func (o *linkOptions) addTo(f *pflag.FlagSet) {
+	f.IntVar(&o.cores, "cores", 0, "`number` of cores that all nodes share (default: as recorded for as many workers"+
+		" as recorded, else one for each worker)")
 	f.DurationVar(&o.latency, "link-latency", 0, "time that a link adds to a message, such as 50us"+
 		" (default: as recorded)")
 	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for"+
@@ -51,6 +54,12 @@ func (o *linkOptions) addTo(f *pflag.FlagSet) {
 // check reads the flags into a machine.
 func (o *linkOptions) check(verb string, changed func(string) bool, m *simulate.Machine) error {
 	m.Latency, m.Bandwidth = -1, -1
+	if changed("cores") {
+		if o.cores < 1 {
+			return console.Misuse("%s: --cores=%d: give a number from 1 on", verb, o.cores)
+		}
+		m.Cores = o.cores
+	}
 	if changed("link-latency") {
 		if o.latency < 0 {
 			return console.Misuse("%s: --link-latency=%v: cannot be negative", verb, o.latency)
@@ -82,8 +91,8 @@ func predictCommand(io console.IO) *cobra.Command {
 		Use:   "predict [flags] TRACE",
 		Short: "Tell how long a recorded run would take on another machine",
 		Long: `Run a recorded program again in virtual time: on other nodes and workers, over other links, or with
-code fragments that are faster. Every worker has a core of its own. What the run-time system takes
-for its own work is measured in the trace.
+code fragments that are faster. What the run-time system takes for its own work is measured in the
+trace.
 
 Lists of --nodes and --workers give a table of all combinations. -o writes the predicted run of a
 single machine as a trace, which report, view and diff read like any other.
@@ -251,9 +260,13 @@ func writePredicted(ctx context.Context, s *simulate.Simulator, machine simulate
 	if _, err := os.Stat(dir); err == nil {
 		return nil, os.ErrExist
 	}
+	cores := machine.Cores
+	if cores < 0 {
+		cores = machine.Nodes * machine.Workers
+	}
 	info := &trace.RunInfo{ID: trace.NewRunID(), Program: was.Program, Args: was.Args, CommandLine: os.Args,
 		Started: was.Started, Hosts: []string{"predicted"}, Versions: map[string]string{},
-		Processes: []trace.ProcessInfo{{Host: "predicted", Cores: machine.Nodes * machine.Workers}},
+		Processes: []trace.ProcessInfo{{Host: "predicted", Cores: cores}},
 		Settings:  map[string]string{"predicted": "from run " + cmp.Or(was.ID, "?")}, Off: simulate.Off()}
 	info.Versions["whyslow"] = readVersion().Version
 	if machine.Latency > 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Costs are what the run-time system takes for its own work, in nanoseconds, as measured in a recorded run.
-// Each is the mean of the middle half of its samples: a few of which the worker lost its core, or memory was
-// fetched from far away, do not count.
+// Costs are what the run-time system takes for its own work, in nanoseconds, as measured in a recorded run: see
+// gaps.go for what workers do, and links for messages.
 type Costs struct {
+	StartNS float64 `json:"start_ns"` // from the start of the first worker to that of the first CF
 	// DispatchNS is from the end of one execution to the start of the next CF, which was queued already;
 	// StructuredNS is the same before a structured CF.
 	DispatchNS   float64 `json:"dispatch_ns"`
@@ -29,9 +29,9 @@ type Costs struct {
 	Samples map[string]int `json:"samples"` // how many each rests on, by its name for With
 }
 
-// defaults are used where a run has no samples at all.
+// defaults are used where a run has no samples at all, with what here measures.
 var defaults = Costs{DispatchNS: 500, StructuredNS: 500, WaitNS: 500, CreateNS: 200, SendNS: 1000,
-	WakeNS: 5000, AnswerNS: 1000, TransportNS: 2000}
+	AnswerNS: 1000}
 
 // mean is that of samples, 0 of none.
 func mean(list []float64) float64 {
@@ -45,7 +45,7 @@ func mean(list []float64) float64 {
 // measure finds the costs of the run of a graph, whose links had a latency of so many nanoseconds, and the
 // bytes per second of its links, 0 for no limit. known is the latter where it is known.
 func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
-	c = defaults
+	c = here()
 	c.Samples = map[string]int{}
 	set := func(to *float64, name string, list []float64) {
 		c.Samples[name] = len(list)
@@ -53,12 +53,17 @@ func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
 			*to = mean(list)
 		}
 	}
-	gaps, create, wake := gapsOf(g.m)
+	gaps, create, wake := gapsOf(g.m, g.crowd.own)
 	if c.Samples["wake"] = len(wake); len(wake) > 0 {
 		slices.Sort(wake)
 		c.WakeNS = wake[len(wake)/2]
 	}
+	c.StartNS = startOf(g.m)
+	if c.StartNS > 0 {
+		c.Samples["start"] = 1
+	}
 	fit, counts := gaps.fit()
+	gaps.odd(&fit, g.odd, g.index)
 	for i, to := range []*float64{&c.DispatchNS, &c.StructuredNS, &c.WaitNS, &c.SendNS, &c.PostNS, &c.SignalNS} {
 		name := gapNames[i]
 		if c.Samples[name] = counts[i]; counts[i] > 0 {
@@ -85,10 +90,11 @@ func links(m *model.Model, c *Costs, latency, known float64,
 		for _, f := range all[:(len(all)+1)/2] {
 			small = append(small, f.ns)
 		}
-		c.TransportNS = quick(small)
+		c.TransportNS = usual(small)
+		quickest := quick(small)
 		for _, f := range all[len(all)*3/4:] {
 			if f.bytes >= 4096 && f.bytes > 8*all[len(all)/4].bytes {
-				perByte = append(perByte, max(0, f.ns-c.TransportNS)/float64(f.bytes))
+				perByte = append(perByte, max(0, f.ns-quickest)/float64(f.bytes))
 			}
 		}
 		bandwidth = known
@@ -157,12 +163,24 @@ func quick(list []float64) float64 {
 	return list[len(list)/4]
 }
 
+// usual is the mean of samples, which it sorts. None counts for more than twice the median: those waited for
+// something else.
+func usual(list []float64) float64 {
+	slices.Sort(list)
+	sum, most := 0.0, 2*list[len(list)/2]
+	for _, v := range list {
+		sum += min(v, most)
+	}
+	return sum / float64(len(list))
+}
+
 // costs are the names of Costs, and where each stands.
 var costs = []struct {
 	name    string
 	of      func(c *Costs) *float64
 	message bool
 }{
+	{"start", func(c *Costs) *float64 { return &c.StartNS }, false},
 	{"dispatch", func(c *Costs) *float64 { return &c.DispatchNS }, false},
 	{"structured", func(c *Costs) *float64 { return &c.StructuredNS }, false},
 	{"wait", func(c *Costs) *float64 { return &c.WaitNS }, false},

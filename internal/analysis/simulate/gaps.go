@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -27,16 +28,13 @@ const (
 var gapNames = [...]string{dispatch: "dispatch", structured: "structured", wait: "wait", send: "send", post: "post",
 	signal: "signal"}
 
-// slice is what a thread waits for its core at least, in nanoseconds, if another program has it. Shorter waits
-// come from the run-time system's own threads, which will be there on every machine.
-const slice = 500_000
-
 // gap is the time between two executions of a worker that did not park, and how often it did what.
 type gap struct {
-	node     int
-	from, to int64
-	ns       float64 // without what others had the core for
-	times    [tasks]float64
+	node      int
+	execution int // of the model, that ends it
+	from, to  int64
+	ns        float64 // without waiting for a core that another program had
+	times     [tasks]float64
 }
 
 type gaps []gap
@@ -61,8 +59,9 @@ func (m *moments) in(from, to int64) (first, end int) {
 }
 
 // gapsOf lists the gaps of a run; what one created CF takes inside structured ones, and the times from the
-// readiness of a CF to the moment at which a parked worker was awake for it.
-func gapsOf(m *model.Model) (list gaps, create float64, wake []float64) {
+// readiness of a CF to the moment at which a parked worker was awake for it. own is the part of waiting for cores
+// that the run-time system's own threads are the reason for.
+func gapsOf(m *model.Model, own float64) (list gaps, create float64, wake []float64) {
 	doing := make([][tasks]moments, len(m.Nodes))
 	add := func(node, what int, t int64) {
 		if t != model.None && node >= 0 && node < len(doing) {
@@ -106,7 +105,7 @@ func gapsOf(m *model.Model) (list gaps, create float64, wake []float64) {
 		}
 		for e := w.First; e < w.End; e++ {
 			cf := m.ExecCF[e]
-			g := gap{node: id.Node, from: w.Started, to: m.ExecStart[e]}
+			g := gap{node: id.Node, execution: int(e), from: model.None, to: m.ExecStart[e]}
 			if e > w.First {
 				before := m.ExecCF[e-1]
 				g.from, g.times[post] = busy[e-1], made[e-1]
@@ -124,8 +123,8 @@ func gapsOf(m *model.Model) (list gaps, create float64, wake []float64) {
 			}
 			g.times[what] = 1
 			g.ns = float64(g.to - g.from)
-			if off, ok := w.OffOf(int(e)); ok && off.Before > slice {
-				g.ns = max(0, g.ns-float64(off.Before))
+			if off, ok := w.OffOf(int(e)); ok {
+				g.ns = max(0, g.ns-(1-own)*float64(off.Before))
 			}
 			list = append(list, g)
 		}
@@ -153,6 +152,23 @@ func gapsOf(m *model.Model) (list gaps, create float64, wake []float64) {
 		}
 	}
 	return list, inside / max(1, created), wake
+}
+
+// startOf is the time from the start of the first worker to that of the first CF.
+func startOf(m *model.Model) float64 {
+	first, began := int64(math.MaxInt64), int64(math.MaxInt64)
+	for _, w := range m.AllWorkers() {
+		if w.Started != model.None {
+			began = min(began, w.Started)
+		}
+		if w.First < w.End {
+			first = min(first, m.ExecStart[w.First])
+		}
+	}
+	if began == math.MaxInt64 || first < began {
+		return 0
+	}
+	return float64(first - began)
 }
 
 // children is how many CFs an execution of a CF created, on average.
@@ -218,9 +234,7 @@ func (list gaps) fit() (ns [tasks]float64, counts [tasks]int) {
 	}
 	explained := 0.0
 	for _, g := range list {
-		for i, x := range g.times {
-			explained += x * ns[i]
-		}
+		explained += g.explained(&ns)
 	}
 	if explained > 0 {
 		for i := range ns {
@@ -228,6 +242,43 @@ func (list gaps) fit() (ns [tasks]float64, counts [tasks]int) {
 		}
 	}
 	return ns, counts
+}
+
+// explained is what a gap takes by these costs.
+func (g *gap) explained(ns *[tasks]float64) (sum float64) {
+	for i, x := range g.times {
+		sum += x * ns[i]
+	}
+	return sum
+}
+
+// odd notes by how much gaps were longer than these costs explain, by the execution that ends them. What was
+// shorter cannot be shorter than nothing without its dispatch; those that were longer make up for that.
+func (list gaps) odd(ns *[tasks]float64, odd []float32, index []uint32) {
+	longer, shorter := 0.0, 0.0
+	each := func(do func(g *gap, off float64)) {
+		for i := range list {
+			g := &list[i]
+			least := -ns[dispatch]
+			if g.times[structured] > 0 {
+				least = -ns[structured]
+			}
+			do(g, max(least, g.ns-g.explained(ns)))
+		}
+	}
+	each(func(_ *gap, off float64) {
+		longer += max(0, off)
+		shorter += max(0, -off)
+	})
+	if longer == 0 {
+		return
+	}
+	each(func(g *gap, off float64) {
+		if off > 0 {
+			off *= shorter / longer
+		}
+		odd[index[g.execution]] = float32(off)
+	})
 }
 
 func abs(x float64) float64 { return max(x, -x) }

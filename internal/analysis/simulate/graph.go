@@ -14,13 +14,15 @@ import (
 type graph struct {
 	m *model.Model
 
-	first  []uint32 // by CF, and one more: its executions are first[cf] <= x < first[cf+1]
-	cf     []uint32 // by execution
-	own    []int64  // ns on its worker on the recorded machine: user code, or making the CFs of a structured one
-	node   []uint16 // where it ran
-	late   []bool   // by site: its CFs go to their node when they reach the head of a queue, not when created
-	inAt   []uint32 // by execution, and one more
-	in     []uint32 // values
+	first  []uint32  // by CF, and one more: its executions are first[cf] <= x < first[cf+1]
+	cf     []uint32  // by execution
+	own    []int64   // ns on its worker on the recorded machine: user code, or making the CFs of a structured one
+	waited []float32 // ns in own code for a core that the run-time system's own threads had
+	odd    []float32 // ns by which the gap before it was longer than costs explain
+	node   []uint16  // where it ran
+	late   []bool    // by site: its CFs go to their node when they reach the head of a queue, not when created
+	inAt   []uint32  // by execution, and one more
+	in     []uint32  // values
 	outAt  []uint32
 	out    []uint32 // values, in the order of creation
 	kidAt  []uint32
@@ -35,11 +37,13 @@ type graph struct {
 	madeIn  []uint32 // by value: 1 + the execution that made it
 	started []uint32 // executions in the order of their recorded starts
 	places  places
+	crowd   crowd
+	index   []uint32 // by execution of the model: its number here
 }
 
 // newGraph finds what the run of a model had to do.
 func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
-	g := &graph{m: m, first: make([]uint32, len(m.Created)+1), late: make([]bool, len(m.Sites))}
+	g := &graph{m: m, crowd: crowdOf(m), first: make([]uint32, len(m.Created)+1), late: make([]bool, len(m.Sites))}
 	busy := m.BusyUntil()
 	var order []uint32 // executions of the model in the order of g
 	for i := range m.Created {
@@ -58,10 +62,11 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		cf := m.ExecCF[e]
 		_, node := m.WorkerOf(int(e))
 		node = max(node, 0)
-		own := busy[e] - m.ExecStart[e]
+		own, queued := busy[e]-m.ExecStart[e], int64(0)
 		if m.Atomic(cf) {
-			own = ownTime(m, int(e))
+			own, queued = ownTime(m, int(e))
 		}
+		g.waited = append(g.waited, float32(g.crowd.own*float64(queued)))
 		g.cf, g.own, g.node = append(g.cf, uint32(cf)), append(g.own, max(own, 0)), append(g.node, uint16(node))
 		for _, df := range m.Inputs(int(e)) {
 			value, pushed := uint32(0), false
@@ -71,6 +76,11 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 			g.in, g.pushed = append(g.in, value), append(g.pushed, pushed)
 		}
 		g.inAt = append(g.inAt, uint32(len(g.in)))
+	}
+	g.odd = make([]float32, len(order))
+	g.index = make([]uint32, m.Executions())
+	for x, e := range order {
+		g.index[e] = uint32(x)
 	}
 	g.outputs()
 	g.children()
@@ -90,32 +100,29 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 	return g, ctx.Err()
 }
 
-// ownTime is how long user code takes with a core of its own: its time less what its thread waited for a
-// core. Where that is not known but the CPU time is, all else but the calls that were blocked was such
-// waiting.
-func ownTime(m *model.Model, e int) int64 {
+// ownTime is how long user code takes with a core of its own, and how long its thread waited for one. Where
+// the latter is not known but the CPU time is, all else but the calls that were blocked was such waiting.
+func ownTime(m *model.Model, e int) (own, queued int64) {
 	w, _ := m.WorkerOf(e)
 	start, end := m.ExecStart[e], m.EndOf(e)
 	if w == nil {
-		return end - start
+		return end - start, 0
 	}
 	if off, ok := w.OffOf(e); ok {
-		if off.Queued < slice {
-			return end - start
-		}
-		return end - start - off.Queued
+		return end - start - off.Queued, off.Queued
 	}
 	if m.ExecCPU[e] < 0 {
-		return end - start
+		return end - start, 0
 	}
-	own := m.ExecCPU[e]
+	own = m.ExecCPU[e]
 	i, _ := slices.BinarySearchFunc(w.Waits, start, func(w model.Wait, t int64) int {
 		return cmp.Compare(w.From, t)
 	})
 	for ; i < len(w.Waits) && w.Waits[i].From < end; i++ {
 		own += min(w.Waits[i].To, end) - w.Waits[i].From
 	}
-	return min(own, end-start)
+	own = min(own, end-start)
+	return own, end - start - own
 }
 
 // values finds where each value was kept: at the node that made it, or that it was sent to without a

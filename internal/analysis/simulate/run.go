@@ -55,6 +55,7 @@ type run struct {
 	factor []float64
 	node   []uint16 // by execution: where it takes place
 	keeper []uint16 // by value: the node that keeps it
+	active int      // workers that are not parked
 
 	rec *recorder // nil: no trace is written
 	res Result
@@ -108,23 +109,22 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			r.of[k] = uint32(x)
 		}
 	}
-	for n := range r.queues {
-		for w := m.Workers - 1; w >= 0; w-- {
-			r.queues[n].parked = append(r.queues[n].parked, uint32(n*m.Workers+w))
-		}
-	}
 	if start != nil {
 		if err := start(r); err != nil {
 			return nil, err
 		}
 	}
+	r.now, r.active = int64(max(0, m.Costs.StartNS-m.Costs.StructuredNS)), m.Nodes*m.Workers
 	for _, cf := range g.roots {
 		if g.first[cf] < g.first[cf+1] {
 			node := r.place(g.first[cf])
 			r.rec.worker(uint32(node * m.Workers))
-			r.rec.created(0, cf)
+			r.rec.created(r.now, cf)
 			r.enqueue(node, cf)
 		}
+	}
+	for w := range m.Nodes * m.Workers {
+		r.after(0, workerFree, 0, uint32(w))
 	}
 	for n := 0; len(r.heap) > 0; n++ {
 		if n&0xffff == 0 && ctx.Err() != nil {
@@ -180,6 +180,12 @@ func (s *Simulator) Complete(m Machine) Machine {
 	if m.Bandwidth < 0 {
 		m.Bandwidth = was.Bandwidth
 	}
+	if m.Cores == 0 {
+		m.Cores = -1
+		if m.Nodes*m.Workers == was.Nodes*was.Workers && was.Cores > 0 {
+			m.Cores = was.Cores
+		}
+	}
 	if m.Costs.Samples == nil {
 		m.Costs = was.Costs
 	}
@@ -228,6 +234,8 @@ func (r *run) enqueue(node int, cf uint32) (woke bool) {
 	if n := len(q.parked); n > 0 {
 		w := q.parked[n-1]
 		q.parked = q.parked[:n-1]
+		r.active++
+		r.res.Woken++
 		r.after(r.m.Costs.WakeNS, workerFree, 0, w)
 		return true
 	}
@@ -241,6 +249,7 @@ func (r *run) free(w uint32) {
 	if q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
 		q.parked = append(q.parked, w)
+		r.active--
 		r.rec.idle(w, r.now)
 		return
 	}
@@ -300,54 +309,60 @@ func (r *run) look(cf, w uint32) {
 	if g.atomic(cf) {
 		own := float64(g.own[x]) * r.factor[g.m.CodeOf(model.CF(cf))]
 		r.res.UsefulNS += int64(own)
-		start, end := r.now+int64(took+c.DispatchNS), r.now+int64(took+c.DispatchNS+own)
-		r.rec.executed(start, end, end-start, x)
+		slow := g.crowd.slowdown(r.active, r.m)
+		start := r.now + int64((took+max(0, c.DispatchNS+float64(g.odd[x])))*slow)
+		end := start + int64((own+float64(g.waited[x]))*slow)
+		if g.crowd.full && spare(r.m) {
+			end = start + int64(own)
+		}
+		r.rec.executed(start, end, int64(own), x)
 		r.push(end, executed, cf, w)
 	} else {
-		start := r.now + int64(took+c.StructuredNS)
-		end := start + int64(c.CreateNS*float64(1+g.kidAt[x+1]-g.kidAt[x]))
+		slow := g.crowd.slowdown(r.active, r.m)
+		start := r.now + int64((took+max(0, c.StructuredNS+float64(g.odd[x])))*slow)
+		end := start + int64(slow*c.CreateNS*float64(1+g.kidAt[x+1]-g.kidAt[x]))
 		r.rec.executed(start, end, -1, x)
 		r.push(end, executed, cf, w)
 	}
 }
 
-// finish is what comes of an execution: values and CFs.
+// finish is what comes of an execution: values and CFs. The worker's time passes meanwhile.
 func (r *run) finish(cf, w uint32) {
 	g, c := r.g, &r.m.Costs
 	x, node := r.at[cf], r.nodeOf(w)
 	r.res.Executed++
-	took := 0.0
+	pass := func(ns float64) { r.now += int64(ns) }
 	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
 		home := r.home(v)
-		took += c.PostNS
-		r.rec.made(r.now+int64(took), v, home)
+		pass(c.PostNS)
+		r.rec.made(r.now, v, home)
 		if home == node {
-			took += c.SignalNS * float64(r.post(v))
+			pass(c.SignalNS * float64(r.post(v)))
 		} else {
-			r.send(node, home, g.size[v], took, valueCame, v)
-			took += c.SendNS
+			r.send(node, home, g.size[v], 0, valueCame, v)
+			pass(c.SendNS)
 		}
 	}
 	for _, kid := range g.kid[g.kidAt[x]:g.kidAt[x+1]] {
 		if g.first[kid] == g.first[kid+1] {
 			continue
 		}
-		r.rec.created(r.now+int64(took), kid)
+		r.rec.created(r.now, kid)
 		if to := r.place(g.first[kid]); to != node && !g.late[g.m.SiteOf[kid]] {
-			r.rec.moves(to, r.now+int64(took), kid)
-			r.send(node, to, requestBytes, took, cfCame, kid)
-			took += c.SendNS
+			r.rec.moves(to, r.now, kid)
+			r.send(node, to, requestBytes, 0, cfCame, kid)
+			pass(c.SendNS)
 		} else if r.enqueue(node, kid) {
-			took += c.SignalNS
+			pass(c.SignalNS)
 		}
 	}
-	r.res.WallNS = max(r.res.WallNS, r.now+int64(took))
+	r.res.WallNS = max(r.res.WallNS, r.now)
 	if r.at[cf]++; r.at[cf] < g.first[cf+1] {
 		r.asked[cf] = false
-		r.after(took, goesOn, cf, w)
+		r.after(0, goesOn, cf, w)
 		return
 	}
-	r.after(took, workerFree, 0, w)
+	r.after(0, workerFree, 0, w)
 }
 
 // wait notes that an input waits for its value.

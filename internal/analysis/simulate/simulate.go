@@ -17,7 +17,7 @@
 //
 // # What is not
 //
-// Every worker has a core. CFs that were stolen move to the thief as they did. A program that was recorded is
+// CFs that were stolen move to the thief as they did. A program that was recorded is
 // one course of events: one whose CFs depend on what came first might do something else elsewhere.
 package simulate
 
@@ -39,9 +39,12 @@ type Machine struct {
 	Latency float64 // ns that a link adds to a message; less than 0: as recorded
 	// Bandwidth of a link in bytes per second; 0: no limit; less than 0: as recorded
 	Bandwidth float64
-	Speed     map[string]float64 // by code fragment: how many times as fast as recorded
-	Costs     Costs              // of the run-time system
-	Place     *Placement         // nil: as locators say
+	// Cores are those that all nodes share. Less than 0: each worker has its own, and the run-time system's own
+	// threads have theirs; 0: as recorded, if there are as many workers as there were, else less than 0.
+	Cores int
+	Speed map[string]float64 // by code fragment: how many times as fast as recorded
+	Costs Costs              // of the run-time system
+	Place *Placement         // nil: as locators say
 }
 
 // Simulator runs one recorded program as often as wanted. Any number of goroutines may use it.
@@ -72,6 +75,7 @@ func New(ctx context.Context, m *model.Model) (*Simulator, error) {
 	if err != nil {
 		known = 0
 	}
+	s.recorded.Cores = g.crowd.cores
 	s.recorded.Costs, s.recorded.Bandwidth = measure(g, s.recorded.Latency, known)
 	for i := range m.Nodes {
 		s.recorded.Workers = max(s.recorded.Workers, len(m.Nodes[i].Workers))
@@ -96,6 +100,7 @@ type Result struct {
 	Executed int          `json:"executed"` // executions, of structured CFs as well
 	Left     int          `json:"left"`     // executions that never got what they needed
 	Messages int64        `json:"messages"`
+	Woken    int64        `json:"woken"`  // parked workers, for a CF that was queued
 	Doubts   []words.Text `json:"doubts"` // what the prediction rests on without being measured
 }
 
@@ -125,10 +130,18 @@ func (s *Simulator) doubts(r *run) []words.Text {
 				count(empty, "node"), r.m.Nodes)
 		}
 	}
-	if r.res.Messages > 0 && c.Samples["transport"] == 0 {
-		doubt("No message was recorded: each is assumed to take %s beside the latency of its link.",
-			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи.",
+	if r.res.Messages > 0 && c.Samples["transport"] == 0 && r.m.Costs.TransportNS == c.TransportNS {
+		doubt("No message was recorded: each is assumed to take %s beside the latency of its link, as this computer "+
+			"takes to wake a thread.",
+			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи: столько на этом компьютере "+
+				"занимает пробуждение потока.",
 			words.Time(c.TransportNS))
+	}
+	if r.res.Woken > 0 && c.Samples["wake"] == 0 && r.m.Costs.WakeNS == c.WakeNS {
+		doubt("No parked worker was woken in the recorded run: it is assumed to take %s, as on this computer.",
+			"В записанном запуске ни один ждущий рабочий поток не пробуждался; считается, что это занимает %s, как на этом "+
+				"компьютере.",
+			words.Time(c.WakeNS))
 	}
 	if g.steals > 0 {
 		doubt("CFs that were stolen go where they went.", "Украденные ФВ уходят туда же, куда и раньше.")

@@ -18,8 +18,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// asRecorded is the machine of the trace.
-var asRecorded = simulate.Machine{Latency: -1, Bandwidth: -1}
+// asRecorded is the machine of the trace; with ownCores each worker has one.
+var (
+	asRecorded = simulate.Machine{Latency: -1, Bandwidth: -1}
+	ownCores   = simulate.Machine{Latency: -1, Bandwidth: -1, Cores: -1}
+)
 
 func simulator(t sloutest.TB, m *model.Model) *simulate.Simulator {
 	t.Helper()
@@ -56,7 +59,7 @@ func TestAgain(t *testing.T) {
 			t.Parallel()
 			s := simulator(t, recording(t, name))
 			dir := filepath.Join(t.TempDir(), "predicted.trace")
-			m := s.Complete(asRecorded)
+			m := s.Complete(ownCores)
 			r, err := s.Record(context.Background(), m, dir, trace.NewRunID())
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +95,8 @@ func TestAgain(t *testing.T) {
 			if again.Wall() != r.WallNS {
 				t.Errorf("the trace lasts %d ns, %d were predicted", again.Wall(), r.WallNS)
 			}
-			r2 := run(t, simulator(t, again), asRecorded)
+			r2 := run(t, simulator(t, again), ownCores)
+			t.Logf("%+v\n%+v", s.Recorded(), simulator(t, again).Recorded())
 			if d := math.Abs(float64(r2.WallNS-r.WallNS)) / float64(r.WallNS); d > 0.05 {
 				t.Errorf("%d ns the first time, %d ns the second: %.1f %% apart", r.WallNS, r2.WallNS, 100*d)
 			}
@@ -130,7 +134,7 @@ func bag(lengths []int) string {
 	return b.String()
 }
 
-// More workers are never slower where CFs do not depend on each other, and a CF that is twice as fast takes
+// More workers are never slower where CFs do not depend on each other and to wake a worker takes no time, and a CF that is twice as fast takes
 // half of the time; work and the longest CF bound every result.
 func TestBag(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -144,6 +148,7 @@ func TestBag(t *testing.T) {
 		for workers := 1; workers <= len(lengths)+1; workers++ {
 			m := asRecorded
 			m.Workers = workers
+			m.Costs = s.Recorded().Costs.With(map[string]float64{"wake": 0, "signal": 0}, false, false)
 			r := run(t, s, m)
 			if r.WallNS > last {
 				t.Fatalf("%d workers take %d ns, one fewer %d", workers, r.WallNS, last)
@@ -189,7 +194,7 @@ func TestAnyTrace(t *testing.T) {
 // say the run is the same.
 func TestPlacement(t *testing.T) {
 	s := simulator(t, recording(t, "heat"))
-	m := s.Complete(asRecorded)
+	m := s.Complete(ownCores)
 	m.Nodes = 2
 	want := run(t, s, m)
 	located := s.Located(2)

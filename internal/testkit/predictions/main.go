@@ -33,8 +33,8 @@ type program struct {
 var programs = []program{
 	{"mxm", "mxm/mxm.fa", args("8 200"), nil},
 	{"cholesky", "cholesky/cholesky.fa", args("16 160"), nil},
-	{"heat", "heat/heat.fa", args("1000 8 0.6 2"), nil},
-	{"heat, slow links", "heat/heat.fa", args("1000 8 0.6 2"), args("--link-latency=500us")},
+	{"heat", "heat/heat.fa", args("1000 8 0.2 2"), nil},
+	{"heat, slow links", "heat/heat.fa", args("1000 8 0.2 2"), args("--link-latency=500us")},
 	{"heat, tiny CFs", "heat/heat.fa", args("200 8 0.01 2"), nil},
 	{"pic", "pic/pic.fa", args("64 400000 8 10 0.0001 4"), nil},
 	{"chains", "chains/chains.fa", args("8 100 1000000000"), nil},
@@ -58,6 +58,7 @@ func (s shape) flags() []string {
 type run struct {
 	dir     string
 	wall    float64            // ns
+	useful  float64            // ns of all workers
 	noise   float64            // part of wall
 	factors map[string]float64 // parts of all processor time, without cores beyond the workers
 }
@@ -67,6 +68,7 @@ type guess struct {
 	program     string
 	from, to    shape
 	wall, real  float64 // ns
+	useful      float64 // time in user code, beside that on the machine that the prediction starts from
 	noise       float64
 	factor      string // that is farthest off
 	factorError float64
@@ -156,7 +158,8 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 	for _, from := range shapes() {
 		for _, to := range shapes() {
 			dir := median[from].dir + "-to-" + strings.ReplaceAll(to.String(), " ", "")
-			flags := append(append([]string{"predict", "-o", dir}, to.flags()...), p.links...)
+			flags := append(append([]string{"predict", "--cores", fmt.Sprint(runtime.NumCPU()), "-o", dir},
+				to.flags()...), p.links...)
 			if _, err := output(append(flags, median[from].dir)...); err != nil {
 				return nil, err
 			}
@@ -165,7 +168,8 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 				return nil, err
 			}
 			real := median[to]
-			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise}
+			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise,
+				useful: real.useful / median[from].useful}
 			for f, share := range real.factors {
 				if d := r.factors[f] - share; math.Abs(d) > math.Abs(g.factorError) {
 					g.factor, g.factorError = f, d
@@ -196,7 +200,7 @@ func read(dir string) (run, error) {
 	if err := json.Unmarshal(text, &report); err != nil {
 		return run{}, err
 	}
-	r := run{dir: dir, wall: report.WallNS, factors: map[string]float64{}}
+	r := run{dir: dir, wall: report.WallNS, useful: report.Factors["U"].NS, factors: map[string]float64{}}
 	extra := report.Factors["O"].Parts["extra"]
 	for name, f := range report.Factors {
 		if name == "O" {
@@ -218,4 +222,55 @@ func output(args ...string) ([]byte, error) {
 	return out, nil
 }
 
-func write(b *bytes.Buffer, all []guess) {}
+// write writes the page.
+func write(b *bytes.Buffer, all []guess) {
+	same := func(g *guess) bool { return g.from == g.to }
+	other := func(g *guess) bool { return !same(g) }
+	fmt.Fprintf(b, `# Predictions and reality
+
+`+"`make predictions`"+` runs programs on machines of several shapes, nodes x workers, predicts each run from each of
+the others with `+"`whyslow predict --cores %d`"+`, and writes this page. Each program ran %d times on each machine;
+the run with the median wall time counts. Noise is half the distance between the longest and the shortest run.
+
+| | predictions | median error | 90 %% are within | factors, median | factors, 90 %% |
+|---|--:|--:|--:|--:|--:|
+`, runtime.NumCPU(), *repeats)
+	for _, k := range []struct {
+		name string
+		want func(*guess) bool
+	}{{"of the recorded machine itself", same}, {"of other machines", other}} {
+		var walls, factors []float64
+		for i := range all {
+			if g := &all[i]; k.want(g) {
+				walls, factors = append(walls, 100*math.Abs(g.error())), append(factors, 100*math.Abs(g.factorError))
+			}
+		}
+		if len(walls) == 0 {
+			continue
+		}
+		slices.Sort(walls)
+		slices.Sort(factors)
+		n := len(walls)
+		fmt.Fprintf(b, "| %s | %d | %.1f %% | %.1f %% | %.1f points | %.1f points |\n", k.name, n, walls[n/2], walls[n*9/10],
+			factors[n/2], factors[n*9/10])
+	}
+	b.WriteString(`
+A prediction takes the time that user code needed on the recorded machine. Where several cores compute at once
+they share caches and memory, and the same CFs take longer: "user code" says how much longer than where the
+prediction comes from. No trace of one worker tells that, so it is the first thing to compare with an error.
+
+| program | from | to | measured | predicted | error | noise | user code | factor farthest off |
+|---|---|---|--:|--:|--:|--:|--:|--:|
+`)
+	for i := range all {
+		g := &all[i]
+		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %+.1f %% | %s %+.1f points |\n", g.program,
+			g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*(g.useful-1), g.factor,
+			100*g.factorError)
+	}
+	b.WriteString("\nThe programs, in examples:\n\n")
+	for _, p := range programs {
+		fmt.Fprintf(b, "- %s: `whyslow run %s`\n", p.name,
+			strings.Join(slices.Concat(p.links, []string{"examples/" + p.file}, p.args), " "))
+	}
+}
