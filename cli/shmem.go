@@ -144,7 +144,15 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 	o.live.page.memory.text = o.report.memory.text
 	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
 		checkChoice("shmem", "clock-sync", o.clockSync, whenSyncs...),
-		o.checkTrace(f), o.live.check("shmem", f), o.report.check("shmem"))
+		o.checkTrace(f), o.checkEnvironment(), o.live.check("shmem", f), o.report.check("shmem"))
+}
+
+// checkEnvironment refuses what the library would refuse.
+func (o *shmemOptions) checkEnvironment() error {
+	if err := launch.CheckSettings(o.settings); err != nil {
+		return console.Misuse("shmem: %v", err)
+	}
+	return nil
 }
 
 // checkTrace turns the flags that say how the trace is written into settings.

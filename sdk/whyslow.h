@@ -3440,14 +3440,16 @@ static void wsi_process_init(void) {
 
 /* wsi_size parses "64k", "64Ki", "1m", "1Mi" or a number of bytes. It returns -1 for anything else. */
 static long long wsi_size(const char *text) {
-    char *end;
-    long long v = strtoll(text, &end, 10);
+    const long long most = 1LL << 36;
+    long long v = 0;
+    const char *end = text;
+    for (; *end >= '0' && *end <= '9'; end++) v = v < most ? 10 * v + *end - '0' : most;
     int k = *end == 'k' || *end == 'K', m = *end == 'm' || *end == 'M';
-    if (k || m) {
+    if (end != text && (k || m)) {
         v *= k ? 1024 : 1024 * 1024;
         end += end[1] == 'i' ? 2 : 1;
     }
-    return end == text || *end || v < 0 ? -1 : v;
+    return end == text || *end ? -1 : v;
 }
 
 static const char *wsi_env(const char *name) {
@@ -3455,42 +3457,57 @@ static const char *wsi_env(const char *name) {
     return v && *v ? v : 0;
 }
 
-/* wsi_env_number reads a number from the environment, or returns otherwise. Out of range is an error. */
-static long long wsi_env_number(ws_context *ctx, const char *name, long long otherwise, long long min,
+/* Settings of the environment. A wrong one does not cost the recording: a line on standard error says that it
+ * was left out, unless quiet. internal/record/pgas/launch refuses the same ones before a program starts. */
+
+/* wsi_env_number reads a number, or returns otherwise. */
+static long long wsi_env_number(int quiet, const char *name, long long otherwise, long long min,
                                 long long max) {
     const char *text = wsi_env(name);
     if (!text) return otherwise;
     long long v = *text == '-' ? -wsi_size(text + 1) : wsi_size(text);
     if (v >= min && v <= max && (*text != '-' || v < 0)) return v;
-    wsi_fail(ctx, "%s=%s: it must be a number from %lld to %lld; nothing is recorded", name, text, min, max);
+    if (!quiet)
+        fprintf(stderr, "whyslow: %s=%s is ignored: it must be a number from %lld to %lld\n", name, text, min,
+                max);
     return otherwise;
 }
 
-/* wsi_env_choice returns which of the words a, b and c (may be null) text is, counted from 0, or otherwise if
- * text is null. Another word is an error. */
-static int wsi_env_choice(ws_context *ctx, const char *name, const char *text, int otherwise, const char *a,
-                          const char *b, const char *c) {
+/* wsi_env_choice reads a setting that must be one of n words. It returns the index of the word, or
+ * otherwise. */
+static int wsi_env_choice(int quiet, const char *name, int otherwise, const char *const *words, int n) {
+    const char *text = wsi_env(name);
     if (!text) return otherwise;
-    if (!strcmp(text, a)) return 0;
-    if (!strcmp(text, b)) return 1;
-    if (c && !strcmp(text, c)) return 2;
-    wsi_fail(ctx, "%s=%s: it must be %s%s%s or %s; nothing is recorded", name, text, a, c ? ", " : "",
-             c ? b : "", c ? c : b);
+    for (int i = 0; i < n; i++)
+        if (!strcmp(text, words[i])) return i;
+    if (!quiet) {
+        fprintf(stderr, "whyslow: %s=%s is ignored: it must be", name, text);
+        for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", !i ? "" : i == n - 1 ? " or" : ",", words[i]);
+        fprintf(stderr, "\n");
+    }
     return otherwise;
+}
+
+static const char *const wsi_switch[] = {"0", "1"};
+static const char *const wsi_clocks[] = {"monotonic", "tsc", "auto"};
+
+static int wsi_is_run(const char *id) {
+    size_t n = 0;
+    while (n < 32 && wsi_hex(id[n]) >= 0) n++;
+    return n == 32 && !id[n];
 }
 
 /* wsi_take_run sets the run's id: the given one, or a random one if there is only this node. */
 static void wsi_take_run(ws_context *ctx, const char *id) {
     char bytes[17];
-    size_t n = 0;
-    if (id) {
-        while (n < 32 && wsi_hex(id[n]) >= 0) n++;
-        if (n == 32 && !id[n]) memcpy(ctx->run, id, 33);
-        else wsi_fail(ctx, "the run's id (run_id, WHYSLOW_RUN_ID) must be 32 hexadecimal digits;"
-                           " nothing is recorded");
-    } else if (ctx->nodes == 1 && wsi_read_file("/dev/urandom", bytes, sizeof bytes) == 16) {
-        for (; n < 16; n++) snprintf(ctx->run + 2 * n, 3, "%02x", (unsigned char)bytes[n]);
-    }
+    const char *env = wsi_env("WHYSLOW_RUN_ID");
+    if (env && wsi_is_run(env)) id = env;
+    else if (env && !ctx->quiet)
+        fprintf(stderr, "whyslow: WHYSLOW_RUN_ID=%s is ignored: it must be 32 hexadecimal digits\n", env);
+    if (id && wsi_is_run(id)) memcpy(ctx->run, id, 33);
+    else if (id) wsi_fail(ctx, "the run's id (run_id) must be 32 hexadecimal digits; nothing is recorded");
+    else if (ctx->nodes == 1 && wsi_read_file("/dev/urandom", bytes, sizeof bytes) == 16)
+        for (int n = 0; n < 16; n++) snprintf(ctx->run + 2 * n, 3, "%02x", (unsigned char)bytes[n]);
 }
 
 static long long wsi_clamp(long long v, long long otherwise, long long min, long long max) {
@@ -3512,19 +3529,22 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
                  ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers, ctx->per_process);
         return 0;
     }
-    wsi_take_run(ctx, wsi_env("WHYSLOW_RUN_ID") ? wsi_env("WHYSLOW_RUN_ID") : o->run_id);
+    wsi_take_run(ctx, o->run_id);
     ctx->run_info = !o->no_run_info && ctx->node == 0;
+    static const char *const full[] = {"wait", "drop"};
+    int quiet = ctx->quiet;
     long long bytes = wsi_clamp((long long)o->buffer_bytes, 128 << 10, 1 << 10, 64 << 20);
-    ctx->words = (size_t)wsi_env_number(ctx, "WHYSLOW_BUFFER", bytes, 1 << 10, 64 << 20) / 8;
-    ctx->pool = (int)wsi_env_number(ctx, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
-    ctx->level = (int)wsi_env_number(ctx, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
-    ctx->sync = wsi_env_choice(ctx, "WHYSLOW_SYNC", wsi_env("WHYSLOW_SYNC"), !!o->sync, "0", "1", 0);
+    ctx->words = (size_t)wsi_env_number(quiet, "WHYSLOW_BUFFER", bytes, 1 << 10, 64 << 20) / 8;
+    ctx->pool = (int)wsi_env_number(quiet, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
+    ctx->level = (int)wsi_env_number(quiet, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
+    ctx->sync = wsi_env_choice(quiet, "WHYSLOW_SYNC", !!o->sync, wsi_switch, 2);
     ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
-    const char *full = wsi_env("WHYSLOW_FULL"), *signals = wsi_env("WHYSLOW_SIGNALS");
-    ctx->drop = wsi_env_choice(ctx, "WHYSLOW_FULL", full, o->full == WS_DROP, "wait", "drop", 0);
-    ctx->signals = wsi_env_choice(ctx, "WHYSLOW_SIGNALS", signals, !!o->signals, "0", "1", 0);
-    const char *clock = wsi_env("WHYSLOW_CLOCK");
-    int wish = wsi_env_choice(ctx, "WHYSLOW_CLOCK", clock ? clock : o->clock, 2, "monotonic", "tsc", "auto");
+    ctx->drop = wsi_env_choice(quiet, "WHYSLOW_FULL", o->full == WS_DROP, full, 2);
+    ctx->signals = wsi_env_choice(quiet, "WHYSLOW_SIGNALS", !!o->signals, wsi_switch, 2);
+    int wish = 2;
+    while (o->clock && wish >= 0 && strcmp(o->clock, wsi_clocks[wish])) wish--;
+    if (wish < 0) wsi_fail(ctx, "clock=%s: it must be monotonic, tsc or auto; nothing is recorded", o->clock);
+    wish = wsi_env_choice(quiet, "WHYSLOW_CLOCK", wish, wsi_clocks, 3);
     if (wish == 2) wish = ctx->nodes <= ctx->per_process;
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = 0;
@@ -3640,8 +3660,7 @@ ws_context *ws_open(const ws_options *opt) {
     wsi_init(ctx);
     ctx->quiet = opt->quiet;
     clock_gettime(CLOCK_REALTIME, &ctx->started);
-    int off = wsi_env_choice(ctx, "WHYSLOW_OFF", wsi_env("WHYSLOW_OFF"), 0, "0", "1", 0) ||
-              !wsi_settings(ctx, opt);
+    int off = wsi_env_choice(ctx->quiet, "WHYSLOW_OFF", 0, wsi_switch, 2) || !wsi_settings(ctx, opt);
     if (!off && ctx->level >= 0 && wsi_zstd_there) ctx->zstd = wsi_zstd.create();
     if (off || !wsi_begin(ctx)) __atomic_store_n(&ctx->off, 1, __ATOMIC_RELEASE);
     pthread_mutex_lock(&wsi_all_mu);

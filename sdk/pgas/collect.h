@@ -178,9 +178,9 @@ typedef struct wsc_call {
 } wsc_call;
 
 static struct { /* settings of the process */
-    int level, wrong, clock_sync, forked;
+    int level, clock_sync, forked;
     int64_t flush; /* ns; 0: never */
-} wsc_set = {WSC_CALLS, 0, 0, 0, 1000000000};
+} wsc_set = {WSC_CALLS, 0, 0, 1000000000};
 enum { WSC_CLOCK_AUTO, WSC_CLOCK_OFF, WSC_CLOCK_ALWAYS };
 
 /* The state that the process has only once. It is locked during a fork. */
@@ -190,24 +190,6 @@ static pthread_once_t wsc_once = PTHREAD_ONCE_INIT;
 static pthread_key_t wsc_key;
 WSC_THREAD wsc_thread *wsc_mine; /* those of this OS thread, for any nodes */
 static void (*wsc_ending)(wsc_thread *t); /* what the collector does when a thread ends; may be null */
-
-/* ---- Settings -------------------------------------------------------------------------------------- */
-
-/* wsc_choice reads a setting that must be one of n words. It returns the index of the word, or otherwise if
- * the setting is missing. */
-static int wsc_choice(const char *name, int otherwise, const char *const *words, int n) {
-    const char *text = wsi_env(name);
-    if (!text) return otherwise;
-    for (int i = 0; i < n; i++)
-        if (!strcmp(text, words[i])) return i;
-    if (!wsc_set.wrong) {
-        fprintf(stderr, "whyslow: %s=%s: it must be", name, text);
-        for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", !i ? "" : i == n - 1 ? " or" : ",", words[i]);
-        fprintf(stderr, "; nothing is recorded\n");
-    }
-    wsc_set.wrong = 1;
-    return otherwise;
-}
 
 /* If a process forks while another of its threads is in here, the child must not inherit a lock that nobody
  * unlocks. */
@@ -246,26 +228,11 @@ static void wsc_thread_ends(void *p) {
 static void wsc_init_once(void) {
     static const char *const levels[] = {"sync", "calls", "local", "functions"};
     static const char *const syncs[] = {"auto", "off", "always"};
-    static const char *const clocks[] = {"monotonic", "tsc", "auto"};
-    wsc_set.level = wsc_choice("WHYSLOW_INSTRUMENT", WSC_CALLS, levels, 4);
-    wsc_set.clock_sync = wsc_choice("WHYSLOW_CLOCK_SYNC", WSC_CLOCK_AUTO, syncs, 3);
-    /* Times taken before the context is open must come from the same clock. */
-    wsi_clock_start(wsc_choice("WHYSLOW_CLOCK", 0, clocks, 3) == 1);
-    const char *flush = wsi_env("WHYSLOW_FLUSH");
-    if (flush) {
-        char *end;
-        long ms = strtol(flush, &end, 10);
-        if (*end || end == flush || ms < 0 || ms > 1000000) {
-            if (!wsc_set.wrong)
-                fprintf(stderr,
-                        "whyslow: WHYSLOW_FLUSH=%s: it must be a number of milliseconds from 0 to 1000000; "
-                        "nothing is recorded\n",
-                        flush);
-            wsc_set.wrong = 1;
-        } else {
-            wsc_set.flush = (int64_t)ms * 1000000;
-        }
-    }
+    wsc_set.level = wsi_env_choice(0, "WHYSLOW_INSTRUMENT", WSC_CALLS, levels, 4);
+    wsc_set.clock_sync = wsi_env_choice(0, "WHYSLOW_CLOCK_SYNC", WSC_CLOCK_AUTO, syncs, 3);
+    wsc_set.flush = wsi_env_number(0, "WHYSLOW_FLUSH", 1000, 0, 1000000) * 1000000;
+    /* Times taken before the context is open must come from the same clock. ws_open tells if it is wrong. */
+    wsi_clock_start(wsi_env_choice(1, "WHYSLOW_CLOCK", 0, wsi_clocks, 3) == 1);
     pthread_key_create(&wsc_key, wsc_thread_ends);
     pthread_atfork(wsc_before_fork, wsc_in_parent, wsc_in_child);
 }
@@ -365,14 +332,13 @@ WSC_UNUSED static const char *const wsc_node_0_knows[1] = {0};
  * when the initialisation began; the worker's time starts there. hosts lists those of all nodes; it may be
  * wsc_node_0_knows, or null to find them out through files. per_process is the number of nodes that share a
  * process. missing is the message for run.json if the program exits before wsc_close ("it ended without
- * shmem_finalize"). wsc_open returns null if nothing is recorded: a setting is wrong, or this is the child of
- * a fork. */
+ * shmem_finalize"). wsc_open returns null if nothing is recorded: this is the child of a fork. */
 WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, const char *const *hosts,
                                      int64_t since, int64_t cpu, const wsc_operation *ops, int nops,
                                      const char *missing) {
     ws_options opt;
     wsc_init();
-    if (wsc_set.wrong || wsc_set.forked) return 0;
+    if (wsc_set.forked) return 0;
     wsc_node *node = (wsc_node *)calloc(1, sizeof *node);
     if (!node || !(node->codes = (ws_code *)calloc((size_t)nops, sizeof *node->codes))) {
         free(node);

@@ -119,7 +119,7 @@ static pthread_once_t gasp_once = PTHREAD_ONCE_INIT;
 static void gasp_init_once(void) {
     static const int flags[6] = {1, 2, 4, 8, 16, 32};
     wsc_init();
-    gasp_set.table = wsc_choice("WHYSLOW_GASP_TABLE", GASP_AUTO, gasp_tables, 3);
+    gasp_set.table = wsi_env_choice(0, "WHYSLOW_GASP_TABLE", GASP_AUTO, gasp_tables, 3);
     /* Neither table uses the tags 100 to 999, so the user's events never hide which table a tag belongs
      * to. */
     gasp_set.first_user = gasp_set.table == GASP_GUPC ? GASP_USER_GUPC : GASP_USER;
@@ -130,7 +130,7 @@ static void gasp_init_once(void) {
     int *f = gasp_set.flags;
     if (whyslow_upc_flags) whyslow_upc_flags(f, f + 1, f + 2, f + 3, f + 4, f + 5);
     gasp_set.has_upc = whyslow_upc_mythread && whyslow_upc_threads;
-    if (!gasp_set.has_upc && !wsc_set.wrong)
+    if (!gasp_set.has_upc)
         fprintf(stderr, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; "
                         "nothing is recorded\n");
     wsc_ending = gasp_ends;
@@ -155,7 +155,7 @@ WSC_API gasp_context_t gasp_init(gasp_model_t model, int *argc, char ***argv) {
     int saved = errno;
     pthread_once(&gasp_once, gasp_init_once);
     struct _gasp_context_S *g = 0;
-    if (gasp_set.has_upc && !wsc_set.wrong) {
+    if (gasp_set.has_upc) {
         int64_t since = ws_now(), cpu = ws_process_cpu();
         int me = whyslow_upc_mythread(), threads = whyslow_upc_threads();
         int here = whyslow_upc_per_process ? whyslow_upc_per_process() : 1;

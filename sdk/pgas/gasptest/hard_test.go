@@ -257,14 +257,6 @@ func TestSettings(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"WHYSLOW_OFF=1", ""},
 		{"WHYSLOW_TRACE=/dev/null/x", "cannot write /dev/null/x/00000.wst: Not a directory; nothing is recorded"},
-		{"WHYSLOW_INSTRUMENT=all", "WHYSLOW_INSTRUMENT=all: it must be sync, calls, local or functions; " +
-			"nothing is recorded"},
-		{"WHYSLOW_GASP_TABLE=mine", "WHYSLOW_GASP_TABLE=mine: it must be bupc, gupc or auto; nothing is recorded"},
-		{"WHYSLOW_FLUSH=1s", "WHYSLOW_FLUSH=1s: it must be a number of milliseconds from 0 to 1000000; " +
-			"nothing is recorded"},
-		{"WHYSLOW_BUFFER=65m", "WHYSLOW_BUFFER=65m: it must be a number from 1024 to 67108864; nothing is " +
-			"recorded"},
-		{"WHYSLOW_CLOCK=sun", "WHYSLOW_CLOCK=sun: it must be monotonic, tsc or auto; nothing is recorded"},
 	} {
 		res := run(t, compile(t, "hard", "asan"), []string{c.env}, "plain")
 		if c.want != "" {
@@ -280,12 +272,26 @@ func TestSettings(t *testing.T) {
 		res.ok(t, 0, "whyslow: the program has no whyslow_upc_mythread: link it with whyslow_upc.upc; "+
 			"nothing is recorded\n")
 	}
-	for _, env := range []string{"WHYSLOW_LEVEL=-1", "WHYSLOW_BUFFER=64m", "WHYSLOW_BUFFER=64Mi",
-		"WHYSLOW_BUFFER=1Ki", "WHYSLOW_FLUSH=0", "WHYSLOW_CLOCK=tsc"} {
-		res := run(t, compile(t, "hard", "plain"), []string{env}, "threads")
-		res.ok(t, 0, "")
-		if n, _ := counts(t, open(t, res.trace), 0); n[trace.KindEntered] != 59051 {
-			t.Errorf("%s: %v", env, n)
+	// What is refused is said, and does not cost the recording.
+	cases, err := os.ReadFile("../../../internal/record/pgas/launch/testdata/settings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(cases)) {
+		line = strings.TrimSuffix(line, "\n")
+		taken, setting, _ := strings.Cut(line, " ")
+		if taken == "#" {
+			continue
+		}
+		res := run(t, compile(t, "hard", "plain"), []string{setting}, "plain")
+		if taken == "yes" {
+			res.ok(t, 0, "")
+		} else if !strings.HasPrefix(res.stderr, "whyslow: "+setting+" is ignored: it must be ") ||
+			strings.Count(res.stderr, "\n") != 1 || res.code != 0 {
+			t.Errorf("%q: exit code %d, %q", setting, res.code, res.stderr)
+		}
+		if n, _ := counts(t, open(t, res.trace), 0); n[trace.KindEntered] == 0 {
+			t.Errorf("%q: nothing was recorded", setting)
 		}
 	}
 }
