@@ -207,7 +207,7 @@ type tab struct {
 	complaints []string
 	loader     cdp.LoaderID                 // of the page, which may be loaded again
 	flying     map[network.RequestID]string // requests without an answer so far
-	rested     time.Time                    // since when there are none
+	asked      int                          // how many there have been
 	forgive    *regexp.Regexp               // complaints that are to be expected
 	saving     map[string]string            // names of downloads, by their numbers
 	saved      map[string]bool              // downloads of any window that are whole and were not looked at
@@ -276,19 +276,20 @@ func (b *tab) event(ev any) {
 		// What the page before it asks for to its end is not told to be over.
 		if ev.LoaderID == b.loader && !strings.HasSuffix(u, "/updates") { // those never end
 			b.flying[ev.RequestID] = u
+			b.asked++
 		}
 	case *network.EventResponseReceived:
 		if ev.Response.Status >= 400 {
 			b.complain(fmt.Sprintf("%d for %s", ev.Response.Status, ev.Response.URL))
-			b.landed(ev.RequestID) // nobody may read the rest
+			delete(b.flying, ev.RequestID) // nobody may read the rest
 		}
 	case *network.EventLoadingFinished:
-		b.landed(ev.RequestID)
+		delete(b.flying, ev.RequestID)
 	case *network.EventLoadingFailed:
 		if !ev.Canceled {
 			b.complain(ev.ErrorText + " " + b.flying[ev.RequestID])
 		}
-		b.landed(ev.RequestID)
+		delete(b.flying, ev.RequestID)
 	}
 }
 
@@ -302,13 +303,6 @@ func (b *tab) download(ev any) {
 		if ev.State == browser.DownloadProgressStateCompleted {
 			b.saved[ev.GUID] = true
 		}
-	}
-}
-
-func (b *tab) landed(id network.RequestID) {
-	delete(b.flying, id)
-	if len(b.flying) == 0 {
-		b.rested = time.Now()
 	}
 }
 
@@ -385,15 +379,29 @@ func (b *tab) wait(script string, args ...any) {
 // settle waits until everything has been answered and drawn.
 func (b *tab) settle() {
 	b.Helper()
-	began := time.Now() // what was done just before may still have to ask
+	// What was done just before may still have to ask, a little later: by the page's clock, as the computer
+	// may be busy.
+	const still = `new Promise(f => setTimeout(() => f(document.readyState === "complete" &&
+		!!document.querySelector("main") && !document.querySelector("main .stale")), 120))`
 	b.until("everything is answered", func() bool {
-		b.mu.Lock()
-		rest := len(b.flying) == 0 && min(time.Since(b.rested), time.Since(began)) > 120*time.Millisecond
-		b.mu.Unlock()
-		return rest && query[bool](b,
-			`document.readyState === "complete" && !!document.querySelector("main") && !document.querySelector("main .stale")`)
+		asked, before := b.resting()
+		if !before {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		calm, err := chromedp.Run(ctx, chromedp.Evaluate[bool](still, chromedp.EvalAwaitPromise))
+		again, after := b.resting()
+		return err == nil && calm && after && again == asked // an error: the page is left for another one
 	})
 	query[bool](b, `new Promise(f => requestAnimationFrame(() => requestAnimationFrame(() => f(true))))`)
+}
+
+// resting gives the number of requests so far, and whether all are answered.
+func (b *tab) resting() (asked int, rest bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked, len(b.flying) == 0
 }
 
 // run is the identifier of the run that is shown.

@@ -137,8 +137,8 @@ func queued(events int) *trace.Batch {
 	return b
 }
 
-// Blocks that go back to the beginning over and over, as no program makes them but anybody can send, take time
-// in proportion to their events.
+// Blocks that go back to the beginning over and over, as no program makes them but anybody can send, take
+// time in proportion to their events.
 func TestBlocksBackInTime(t *testing.T) {
 	growth.Linear(t, 64_000, func(events int) func() {
 		b := queued(events)
