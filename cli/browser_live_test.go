@@ -31,7 +31,7 @@ func (p *pages) endless(t *testing.T, args ...string) *os.Process {
 	t.Helper()
 	cmd, stderr := p.command(t,
 		append(append([]string{"run", "-q", "-n", "4", "-w", "1", "--link-latency", "20ms"}, args...),
-			p.example("heat"), "200", "8", "0.0000001", "4")...)
+			heatProgram, "200", "8", "0.0000001", "4")...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func pageCollector(t *testing.T, p *pages) {
 	}
 	own := filepath.Join(t.TempDir(), "own.trace")
 	cmd, stderr := p.command(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "40ms", "--to", at.Host,
-		"-o", own, p.example("heat"), "200", "8", "0.5", "4")
+		"-o", own, heatProgram, "200", "8", "0.5", "4")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

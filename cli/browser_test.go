@@ -66,11 +66,10 @@ func TestPage(t *testing.T) {
 
 // pages is what all tests share: the browser, the program, and traces of the heat example on four nodes.
 type pages struct {
-	browser  context.Context
-	home     string // with bin/whyslow
-	examples string
-	heat     string // --link-latency 100us
-	heat2    string // 2ms
+	browser context.Context
+	home    string // with bin/whyslow
+	heat    string // --link-latency 100us
+	heat2   string // 2ms
 }
 
 func startChromium(t *testing.T) *pages {
@@ -96,25 +95,30 @@ func startChromium(t *testing.T) *pages {
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
-	p := &pages{browser: ctx, home: lunaHome(t), examples: filepath.Join(t.TempDir(), "examples")}
-	if err := os.CopyFS(p.examples, os.DirFS("../examples")); err != nil { // so that C++ is compiled there
-		t.Fatal(err)
-	}
+	p := &pages{browser: ctx, home: lunaHome(t)}
 	dir := t.TempDir()
 	p.heat, p.heat2 = filepath.Join(dir, "heat.trace"), filepath.Join(dir, "slower.trace")
-	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "100us", "-o", p.heat, p.example("heat"),
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "100us", "-o", p.heat, heatProgram,
 		"200", "8", "0.5", "4")
-	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "2ms", "-o", p.heat2, p.example("heat"),
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "2ms", "-o", p.heat2, heatProgram,
 		"200", "8", "0.5", "4")
 	return p
 }
 
-func (p *pages) example(name string) string { return filepath.Join(p.examples, name, name+".fa") }
+// heatProgram is in the folder of every command.
+const heatProgram = "examples/heat/heat.fa"
 
-// command makes a command of whyslow; it is killed when the test ends.
+// command makes a command of whyslow in a folder that has the examples; it is killed when the test ends.
 func (p *pages) command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.Command(filepath.Join(p.home, "bin", "whyslow"), args...)
 	cmd.Dir = t.TempDir()
+	examples, err := filepath.Abs("../examples")
+	if err == nil {
+		err = os.Symlink(examples, filepath.Join(cmd.Dir, "examples"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	stderr := new(bytes.Buffer)
 	cmd.Stderr = stderr
 	return cmd, stderr

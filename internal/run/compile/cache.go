@@ -152,6 +152,10 @@ func (c *Cache) Abs(path string) string {
 	return filepath.Clean(path)
 }
 
+// Here is the compiler's flag by which debug information has another name for the folder where commands run,
+// so that it is the same wherever that is.
+func (c *Cache) Here(name string) string { return "-fdebug-prefix-map=" + c.cwd + "=" + name }
+
 // making holds a lock for each step that a goroutine of this process is making, so that equal steps run once.
 var making sync.Map
 

@@ -70,8 +70,8 @@ func Native(words ...string) []string {
 	return []string{id.String()}
 }
 
-// Program is sources that are compiled one by one and linked to a file. The results depend on Dir as well:
-// debug information contains it.
+// Program is sources that are compiled one by one and linked to a file. Equal programs in two folders share
+// their results: in debug information, Dir is called SourceFolder.
 type Program struct {
 	Name     string   // of the file
 	Dir      string   // where the compiler runs; "" is the working directory
@@ -81,6 +81,9 @@ type Program struct {
 	Sources  []string // relative to Dir
 	Link     []string // after the objects: libraries, and flags of the linker
 }
+
+// SourceFolder is what debug information calls the folder of a Program's sources, wherever they are.
+const SourceFolder = "/src"
 
 // Error is a command that failed.
 type Error struct {
@@ -174,8 +177,7 @@ func (p Program) command() []string {
 }
 
 func (p Program) key(what, tool string, lists ...[]string) string {
-	dir, _ := filepath.Abs(p.Dir) // Open has succeeded with it
-	parts := []string{what, tool, dir, Hash(p.Flags...)}
+	parts := []string{what, tool, SourceFolder, Hash(p.Flags...)}
 	for _, list := range lists {
 		parts = append(parts, Hash(list...))
 	}
@@ -189,7 +191,7 @@ func (p Program) objects(ctx context.Context, c *Cache, id string) ([]*Made, err
 		source := p.Sources[i]
 		s := Step{Name: ObjectName, Key: p.key("compile", id, p.Compile, []string{source})}
 		s.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
-			return Object(dir, source, slices.Concat(p.command(), p.Flags, p.Compile),
+			return Object(dir, source, slices.Concat(p.command(), []string{c.Here(SourceFolder)}, p.Flags, p.Compile),
 				func(words []string) (string, error) { return checked(ctx, c.cwd, words) })
 		}
 		objects[i], err = c.Make(ctx, s)

@@ -92,6 +92,22 @@ func TestProgram(t *testing.T) {
 			t.Errorf("%s: %s returned %d, want %d", c.what, path, run.ProcessState.ExitCode(), c.code)
 		}
 	}
+	// The same program in another folder is not compiled again.
+	again, err := p.Make(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := p
+	other.Dir, other.Flags = t.TempDir(), []string{"-g"}
+	p.Flags = other.Flags
+	if err := os.CopyFS(other.Dir, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	here, err := p.Make(t.Context())
+	there, err2 := other.Make(t.Context())
+	if err := errors.Join(err, err2); err != nil || here != there || here == again {
+		t.Errorf("%v: %s here, %s there, %s without -g", err, here, there, again)
+	}
 	put("a.h", "#error no code\n")()
 	var failed *Error
 	if _, err := p.Make(t.Context()); !errors.As(err, &failed) || !strings.Contains(err.Error(), "no code") {

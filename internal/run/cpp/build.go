@@ -254,7 +254,7 @@ func (b *builder) object(u *unit) compile.Step {
 		}
 		// Lines are for those who ask where a call waited; the code is the same without. Where the program is
 		// compiled is not told: elsewhere it is the same program.
-		lines := []string{"-g1", "-fdebug-prefix-map=" + b.cache.Abs(".") + "=."}
+		lines := []string{"-g1", b.cache.Here(".")}
 		words := slices.Concat(b.cxx, lines, b.flags, places, []string{"-I", b.include}, b.cxxflags, own)
 		return compile.Object(dir, src, words, func(words []string) (string, error) {
 			u.command = words

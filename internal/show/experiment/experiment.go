@@ -27,7 +27,7 @@ import (
 
 // Options say how to run experiments.
 type Options struct {
-	Whyslow string // the program that runs everything; must have the engine
+	Whyslow string // the program that runs everything, absolute; must have the engine
 	// Repeats is how often each point runs; 0 means as often as the experiment is meant to.
 	Repeats int
 	// Cores is how many cores to use; 0 means all that are available.

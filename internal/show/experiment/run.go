@@ -43,13 +43,14 @@ var mpiEnvironment = []string{
 // grace is how long an interrupted run may take to end.
 const grace = 5 * time.Second
 
-// run executes the program once. The trace goes to a folder in scratch that does not exist, and is gone
-// afterwards.
+// run executes the program once, beside the folder of programs, so that what is compiled is found again
+// wherever that is. The trace goes to a folder in scratch that does not exist, and is gone afterwards.
 func (p *Point) run(ctx context.Context, whyslow, programs, scratch string) (*Run, error) {
 	folder := filepath.Join(scratch, "trace")
 	defer os.RemoveAll(folder)
-	line := p.line(whyslow, programs, "-q", "-o", folder)
+	line := p.line(whyslow, filepath.Base(programs), "-q", "-o", folder)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Dir = filepath.Dir(programs)
 	if p.Ranks {
 		// What mpirun keeps while it runs goes with the rest.
 		cmd.Env = append(append(os.Environ(), mpiEnvironment...), "OMPI_MCA_orte_tmpdir_base="+scratch)

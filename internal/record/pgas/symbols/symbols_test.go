@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
@@ -23,27 +24,17 @@ func run(t testing.TB, name string, args ...string) string {
 	return string(out)
 }
 
-// sources is the folder testdata, absolute.
-func sources(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // build compiles testdata/program.c and returns the program's path.
 func build(t testing.TB, flags ...string) string {
 	t.Helper()
-	return cctest.Make(t, cctest.Program{Name: "program", Dir: sources(t), Flags: flags,
+	return cctest.Make(t, cctest.Program{Name: "program", Dir: "testdata", Flags: flags,
 		Sources: []string{"program.c", "where.c"}})
 }
 
 // buildUser makes a shared object of a source, and a program that calls it.
 func buildUser(t testing.TB, source string) string {
 	t.Helper()
-	part := cctest.Make(t, cctest.Program{Name: "libpart.so", Dir: sources(t), Flags: []string{"-g", "-fPIC"},
+	part := cctest.Make(t, cctest.Program{Name: "libpart.so", Dir: "testdata", Flags: []string{"-g", "-fPIC"},
 		Compile: []string{"-DSHARED_PART"}, Sources: []string{source, "where.c"}, Link: []string{"-shared"}})
 	return cctest.Make(t, cctest.Program{Name: "user", Sources: []string{cctest.Source(t, "user.c",
 		"int part_main(void);\nint main(void) { return part_main(); }\n")},
@@ -106,13 +97,13 @@ func check(t *testing.T, got map[string]Place, main string, lines, none bool) {
 		function, line, _ := strings.Cut(what, ":")
 		p := Place{Function: strings.Replace(function, "MAIN", main, 1)}
 		if lines {
-			p.File = filepath.Join(sources(t), "program.c")
+			p.File = filepath.Join(compile.SourceFolder, "program.c")
 			p.Line, _ = strconv.Atoi(line)
 		}
 		if function == "header" {
 			what, p.Function = "header", "from_header"
 			if lines {
-				p.File = filepath.Join(sources(t), "header.h")
+				p.File = filepath.Join(compile.SourceFolder, "header.h")
 			}
 		}
 		// Without debug information an inlined function is part of the one around it.
@@ -148,7 +139,7 @@ func TestSystemHeader(t *testing.T) {
 func TestOtherTexts(t *testing.T) {
 	dir := t.TempDir()
 	program := build(t, "-g")
-	text := filepath.Join(sources(t), "program.c")
+	text := filepath.Join("testdata", "program.c")
 	fifo := filepath.Join(dir, "pipe")
 	run(t, "mkfifo", fifo)
 	for _, address := range []string{"", "+0x10", "x+0x10", program, program + "+0xq", program + "+0x", program +

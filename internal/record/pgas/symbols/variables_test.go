@@ -10,22 +10,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // buildVariables compiles testdata/variables.c, as C or C++, and returns the program's path.
 func buildVariables(t testing.TB, compiler string, flags ...string) string {
 	t.Helper()
-	where := cctest.Make(t, cctest.Program{Name: "where.o", Dir: sources(t), Flags: []string{"-fPIC"},
+	where := cctest.Make(t, cctest.Program{Name: "where.o", Dir: "testdata", Flags: []string{"-fPIC"},
 		Sources: []string{"where.c"}, Link: []string{"-r"}})
-	return cctest.Make(t, cctest.Program{Name: "variables", Dir: sources(t), Compiler: []string{compiler},
+	return cctest.Make(t, cctest.Program{Name: "variables", Dir: "testdata", Compiler: []string{compiler},
 		Flags: flags, Sources: []string{"variables.c"}, Link: []string{where}})
 }
 
 // checkVariables compares what was found with what the program says, "NAME:LINE".
 func checkVariables(t *testing.T, got map[string]Place) {
 	t.Helper()
-	file := filepath.Join(sources(t), "variables.c")
+	file := filepath.Join(compile.SourceFolder, "variables.c")
 	want := map[string]Place{}
 	for what := range got {
 		i := strings.LastIndex(what, ":")
