@@ -39,6 +39,7 @@ type runOptions struct {
 	hold           []string
 	place          string // file that says where CFs and DFs go
 	noSteal        bool
+	stuckAfter     time.Duration
 	trace          traceOptions
 	send           sendOptions
 	live           liveOptions
@@ -130,6 +131,8 @@ links are real.
 	f.StringVar(&o.place, "place", "", "place CFs and DFs as this `file` says, which balance -o wrote, not by"+
 		" the program's locators")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
+	f.DurationVar(&o.stuckAfter, "stuck-after", 10*time.Second, "`time` without any progress after which whyslow"+
+		" says which CF does not return from C++ code, and where it is; 0: never")
 	o.clock.addTo(f)
 	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`,"+
 		" on a disk of each host, and gather the files at the end")
@@ -174,6 +177,8 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	switch {
 	case len(o.source.optimize) != 1 || !strings.Contains("0123", o.source.optimize):
 		return console.Misuse("run: -O%s: the level must be 0 to 3", o.source.optimize)
+	case o.stuckAfter < 0:
+		return console.Misuse("run: --stuck-after=%v: cannot be negative", o.stuckAfter)
 	case o.linkLatency < 0:
 		return console.Misuse("run: --link-latency=%v: cannot be negative", o.linkLatency)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/run/placement"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -176,7 +177,8 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		Nodes: o.nodes, Workers: o.workers, Args: args, Steal: !o.noSteal,
 		ThreadClock: threadClocks[o.threadClock],
 		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, Hold: o.holds,
-		Warn: func(text string) { io.Say("warning: %s", text) },
+		Warn:       func(text string) { io.Say("warning: %s", text) },
+		StuckAfter: o.stuckAfter, Inside: sayStuck(io), Places: places,
 	}
 	if c.Many() {
 		cfg.Part = &engine.Part{
@@ -202,9 +204,13 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	// User code may change the current folder; names of files of ours stand for what they stood for before.
 	folder, folderErr := os.Getwd()
 	res, runErr := engine.Run(ctx, cfg)
+	if res != nil {
+		r.rec.NoteInside(res.Inside)
+	}
 	after := afterRun(ctx)
 	if c.Many() && errors.Is(runErr, engine.ErrInterrupted) {
-		return r.rec.Interrupted(voice, func() { flush(cfg.Library, recording.Grace) }, runErr)
+		return r.rec.Interrupted(voice, func() { sayInterrupted(io, res) },
+			func() { flush(cfg.Library, recording.Grace) }, runErr)
 	}
 	closeLibrary(cfg.Library, runErr, cfg.Warn)
 	if folderErr == nil {
@@ -219,7 +225,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 			io.Say("warning: %s has no place for %d CFs of statements that it knows: they went by their locators",
 				o.place, res.Unplaced)
 		}
-		outcome = runOutcome(io, runErr)
+		outcome = runOutcome(io, res, runErr)
 	}
 	endErr := r.rec.End(runErr, outcome)
 	if folder := r.rec.Folder(); folder != "" && res != nil && len(res.Addresses) > 0 && c.Speaks() {
@@ -383,7 +389,7 @@ func flush(library *cpp.Library, long time.Duration) {
 }
 
 // runOutcome tells the user how a run ended, except where it ended well, and gives the exit code.
-func runOutcome(io console.IO, err error) error {
+func runOutcome(io console.IO, res *engine.Result, err error) error {
 	var stuck *engine.StuckError
 	var failed *engine.ProgramError
 	switch {
@@ -400,10 +406,46 @@ func runOutcome(io console.IO, err error) error {
 		}
 		return console.Exit(console.Failed, nil)
 	case errors.Is(err, engine.ErrInterrupted):
-		io.Say("interrupted")
+		sayInterrupted(io, res)
 		return console.Exit(console.Interrupted, nil)
 	}
 	return badInput(err)
+}
+
+// sayInterrupted says that the run was interrupted, and where CFs were that did not come back from user code.
+func sayInterrupted(io console.IO, res *engine.Result) {
+	io.Say("interrupted")
+	for i := 0; res != nil && i < min(len(res.Inside), mostLeft); i++ {
+		io.Say("%s", lifecycle.StayedInside(&res.Inside[i]).In(words.English))
+	}
+	if res != nil && len(res.Inside) > mostLeft {
+		io.Say("%s inside CFs, too", words.Plural(int64(len(res.Inside)-mostLeft), "other worker was",
+			"other workers were"))
+	}
+}
+
+// mostLeft is how many CFs are named after an interrupt.
+const mostLeft = 4
+
+// sayStuck says where a CF is that does not come back, while nothing else happens.
+func sayStuck(io console.IO) func(cf trace.InsideInfo, others int) {
+	return func(cf trace.InsideInfo, others int) {
+		text := lifecycle.StaysInside(&cf).In(words.English)
+		if others > 0 {
+			text += fmt.Sprintf("; %s inside CFs, too", words.Plural(int64(others), "other worker is",
+				"other workers are"))
+		}
+		io.Say("%s", text)
+	}
+}
+
+// places tells the engine where addresses are in the source.
+func places(addresses []string) map[string]engine.Place {
+	found := map[string]engine.Place{}
+	for text, p := range symbols.Resolve(addresses) {
+		found[text] = engine.Place{Function: p.Function, File: p.File, Line: p.Line}
+	}
+	return found
 }
 
 // engineRules are the rules of the configuration that the engine can follow; checkRules warns of the others.

@@ -37,6 +37,7 @@ type RunInfo struct {
 	NoEnd       bool              `json:"-"`                // Ended is "" because "ended" is missing: unknown
 	Exit        int               `json:"exit,omitempty"`   // exit code, once ended
 	Message     string            `json:"message,omitempty"`
+	Inside      []InsideInfo      `json:"inside,omitempty"` // what was still running when the run was ended
 	Hosts       []string          `json:"hosts,omitempty"`
 	Processes   []ProcessInfo     `json:"processes,omitempty"`
 	Nodes       []NodeInfo        `json:"nodes,omitempty"`
@@ -73,6 +74,33 @@ func (info RunInfo) MarshalJSON() ([]byte, error) {
 		plain
 		Ended any `json:"ended,omitempty"`
 	}{plain: plain(info)})
+}
+
+// InsideInfo describes a CF that was inside user code and did not come back when its run was ended.
+type InsideInfo struct {
+	CF     string `json:"cf"`   // CF.String
+	Name   string `json:"name"` // its label or code fragment with indices: "step[3][2]"
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"` // of its statement
+	Node   int    `json:"node"`
+	Worker int    `json:"worker"`
+	NS     int64  `json:"ns"`     // how long it had been running
+	CPUNS  int64  `json:"cpu_ns"` // how long of that it was seen to use a processor; -1: not known
+	// What it did: "computes", "sleep", "lock", "io", "waits" (for something else) or "" (not known).
+	Doing string `json:"doing,omitempty"`
+	// Of "io" the file as /proc names it, of "lock" the CF that held it, like CF; "" where not known.
+	What string `json:"what,omitempty"`
+	// Call is the library function that the program's code was in, "" for none or where not known.
+	Call string `json:"call,omitempty"`
+	// Stack has the calls within the program's code, the innermost first.
+	Stack []InsideCall `json:"stack,omitempty"`
+}
+
+// InsideCall is a function of the program's code, and where in it the next call is under way.
+type InsideCall struct {
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"` // without its folder; "" without debug information
+	Line     int    `json:"line,omitempty"`
 }
 
 // ProcessInfo describes an OS process of the run.

@@ -42,6 +42,9 @@ type CFs struct {
 	More int64 `json:"more"`
 	// MoreGroups is how many groups are not listed.
 	MoreGroups int `json:"more_groups"`
+	// Inside are those that did not come back from user code, and MoreInside counts those that are not listed.
+	Inside     []Inside `json:"inside,omitempty"`
+	MoreInside int      `json:"more_inside,omitempty"`
 }
 
 // Left are the CFs of one statement in one state at the end.
@@ -80,6 +83,11 @@ func (s *finder) findCFs() error {
 	for i := range l.CFs {
 		out.Left[l.CFs[i].State]++
 	}
+	inside, moreInside, err := s.findInside()
+	if err != nil {
+		return err
+	}
+	out.Inside, out.MoreInside = inside, moreInside
 	mine := s.g.Rank() == 0
 	waiting, err := procs.Any(s.g, mine && out.Left[Waiting] > 0)
 	if err != nil {

@@ -116,6 +116,10 @@ func (r *Recording) noteNodes(nodes []trace.NodeInfo) {
 	}
 }
 
+// NoteInside notes the CFs that did not come back from user code, before End or Interrupted. Rank 0 knows
+// those of all.
+func (r *Recording) NoteInside(list []trace.InsideInfo) { r.info.Inside = list }
+
 // noteEnd notes how the run ended.
 func (r *Recording) noteEnd(runErr, outcome error) {
 	r.info.Ended = trace.EndedDone
@@ -202,9 +206,10 @@ const (
 	othersAfter = 550 * time.Millisecond
 )
 
-// Interrupted ends one of many processes after a Ctrl+C, or because another one has died. It waits for nobody
-// else. The trace comes first, then what the program has printed: flush brings it out.
-func (r *Recording) Interrupted(v *crew.Voice, flush func(), runErr error) error {
+// Interrupted ends one of many processes after a Ctrl+C, or because another one has died. It waits for
+// nobody else. The trace comes first, then what rank 0 has to say, then what the program has printed: flush
+// brings it out.
+func (r *Recording) Interrupted(v *crew.Voice, say, flush func(), runErr error) error {
 	defer func() { time.Sleep(time.Until(v.Interrupted().Add(stayAfter))) }()
 	r.crew.Abandon()
 	outcome := console.Exit(console.Interrupted, nil)
@@ -220,7 +225,7 @@ func (r *Recording) Interrupted(v *crew.Voice, flush func(), runErr error) error
 		r.endSource()
 	}
 	if r.crew.Speaks() {
-		r.io.Say("interrupted")
+		say()
 		if err != nil {
 			r.io.Say("%v", incomplete(err))
 		}

@@ -1,6 +1,10 @@
 package cpp
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/whyslow/whyslow/internal/run/unwind"
+)
 
 // Fn is the address of a routine's wrapper in C.
 type Fn uintptr
@@ -89,4 +93,14 @@ func (o Outcome) String() string {
 		return "threw an exception, " + o.Msg
 	}
 	return o.Msg
+}
+
+// Where is where a call of user code is that does not return.
+type Where struct {
+	Runs, Waits bool // neither: the kernel does not tell
+	// Calls that it is in, the innermost first, as far as they are known: "", or code of libraries, too.
+	Calls []unwind.Code
+	// Wait is what it waits for, if Known: Reason and File, and if From is not 0 all but To.
+	Known bool
+	Wait  Wait
 }

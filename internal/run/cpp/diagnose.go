@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -17,8 +18,16 @@ var (
 	linkerTrace = regexp.MustCompile(`(?m)^[^:\n]*\.(?:o|a|so)(?:\.[0-9]+)*\)?\n`)
 )
 
-// readable replaces our names for the user's subs.
-func readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
+// Readable replaces our names for the user's subs.
+func Readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
+
+// Ours tells whether a function of a library of code fragments is none of the user's: a wrapper, or what takes
+// note of waits.
+func Ours(file, function string) bool {
+	base := filepath.Base(file)
+	return base == runtimeFile || base == waitsFile || base == generatedName ||
+		strings.HasPrefix(function, "__wrap_") || strings.HasPrefix(function, "ws_call_")
+}
 
 // clean gives a compiler's or linker's message the user's names: files of ours become what they were made
 // from.
@@ -40,7 +49,7 @@ func (b *builder) clean(s string) string {
 	}
 	s = regexp.MustCompile(work+`out\.[do]`).ReplaceAllLiteralString(s, "object file")
 	s = regexp.MustCompile(work).ReplaceAllLiteralString(s, "")
-	return longLine.ReplaceAllString(readable(s), "$1…")
+	return longLine.ReplaceAllString(Readable(s), "$1…")
 }
 
 // longLine is a line that says nothing more after so many characters; the compiler prints source lines whole.
@@ -60,7 +69,7 @@ func functionAt(path string, addr uint64) string {
 	}
 	for _, s := range syms {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Value <= addr && addr < s.Value+s.Size {
-			return readable(s.Name)
+			return Readable(s.Name)
 		}
 	}
 	return ""

@@ -198,6 +198,9 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 	return l, nil
 }
 
+// Path is the file of the library, absolute.
+func (l *Library) Path() string { return l.path }
+
 // Routine returns the wrapper of a routine of the program that the library was opened with.
 func (l *Library) Routine(r *luna.Routine) Fn { return l.calls[r.ID] }
 

@@ -20,6 +20,9 @@ func Open(path string, prog *luna.Program) (*Library, error) { return nil, errNo
 // Routine cannot be called: there is no Library.
 func (l *Library) Routine(r *luna.Routine) Fn { return 0 }
 
+// Path is empty.
+func (l *Library) Path() string { return "" }
+
 // Flush does nothing.
 func (l *Library) Flush() {}
 
@@ -52,6 +55,18 @@ func (m *Meter) Waits() int { return 0 }
 
 // Wait is not called: there are none.
 func (m *Meter) Wait(i int) Wait { return Wait{} }
+
+// Since is 0: nothing is called.
+func (m *Meter) Since() int64 { return 0 }
+
+// CPU is not known.
+func (m *Meter) CPU() (ns int64, ok bool) { return 0, false }
+
+// Started is not known.
+func (m *Meter) Started() int64 { return -1 }
+
+// Where knows nothing.
+func (m *Meter) Where(calm bool) Where { return Where{} }
 
 // Offset knows no file.
 func Offset(address uint64) (file string, offset uint64) { return "", 0 }

@@ -65,7 +65,6 @@ typedef struct thread {
 	ws_meter *meter;   // the last that used the thread
 	ws_meter *active;  // user code runs for it, and no wait is under way
 	ws_meter *waiting; // the wait under way is its
-	uint64_t holder;   // CF that held what is waited for
 } thread;
 
 static __thread thread *self __attribute__((tls_model("initial-exec")));
@@ -198,9 +197,10 @@ void ws_enter(ws_meter *m, uint64_t cf, int how, ws_result *res)
 			int64_t now = ws_now();
 			if (now - t->at > NEAR) close_span(m, t, now, &m->before);
 		}
-		if (how == WS_EACH) m->started = t->cpu + (ws_now() - t->at);
 	}
+	m->started = how == WS_EACH ? t->cpu + (ws_now() - t->at) : -1;
 	__atomic_store_n(&t->cf, cf, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->tid, t->tid, __ATOMIC_RELAXED);
 	t->active = m;
 }
 
@@ -234,19 +234,25 @@ static uint64_t holder_of(int tid)
 	return 0;
 }
 
-int64_t ws_blocking(int holder)
+int64_t ws_blocking(int reason, const void *site, const void *frame, const void *object, int fd, int holder)
 {
 	thread *t = self;
 	if (!t || !t->active) return 0;
 	ws_meter *m = t->waiting = t->active;
 	t->active = NULL;
-	t->holder = holder ? holder_of(holder) : 0;
+	m->holder = holder ? holder_of(holder) : 0;
 	int64_t now = ws_now();
 	if (t->meter == m && m->thread == t && now - t->at > WORTH) {
 		int err = errno;
 		look(t, now);
 		errno = err;
 	}
+	m->reason = reason;
+	m->site = (uint64_t)(uintptr_t)site;
+	m->frame = (uint64_t)(uintptr_t)frame;
+	m->object = (uint64_t)(uintptr_t)object;
+	m->fd = fd;
+	__atomic_store_n(&m->waiting, now, __ATOMIC_RELEASE);
 	return now;
 }
 
@@ -265,13 +271,14 @@ static int room(ws_meter *m)
 	return 1;
 }
 
-void ws_blocked(int64_t since, int reason, const void *site, const void *object, int fd)
+void ws_blocked(int64_t since)
 {
 	int64_t now = ws_now(), ns = now - since;
 	thread *t = self;
 	ws_meter *m = t->waiting;
 	t->active = m;
-	int64_t least = reason == WS_IO ? WORTH : SHORT; // what files give at once is copied: that is work
+	__atomic_store_n(&m->waiting, 0, __ATOMIC_RELAXED);
+	int64_t least = m->reason == WS_IO ? WORTH : SHORT; // what files give at once is copied: that is work
 	if (ns < least) return;
 	int err = errno;
 	if (t->meter == m && m->thread == t && ns >= WORTH) {
@@ -285,13 +292,13 @@ void ws_blocked(int64_t since, int reason, const void *site, const void *object,
 		m->waited += ns;
 		w->from = since;
 		w->to = since + ns;
-		w->site = (uint64_t)(uintptr_t)site;
-		w->object = (uint64_t)(uintptr_t)object;
-		w->holder = t->holder;
-		w->reason = reason;
+		w->site = m->site;
+		w->object = m->object;
+		w->holder = m->holder;
+		w->reason = m->reason;
 		char link[32];
-		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-		ssize_t n = fd < 0 ? -1 : readlink(link, w->file, sizeof w->file - 1);
+		snprintf(link, sizeof link, "/proc/self/fd/%d", m->fd);
+		ssize_t n = m->fd < 0 ? -1 : readlink(link, w->file, sizeof w->file - 1);
 		w->file[n < 0 ? 0 : n] = 0;
 	}
 	errno = err;

@@ -17,7 +17,7 @@ typedef struct ws_span {
 // A stretch in which user code was blocked in a call.
 typedef struct ws_wait {
 	int64_t from, to;
-	uint64_t site, object; // as in ws_host.blocked
+	uint64_t site, object; // as in ws_host.blocking
 	uint64_t holder;       // the CF that held the lock, 0 unknown
 	int32_t reason;
 	char file[60]; // what the descriptor is, as /proc has it; "" unknown
@@ -31,10 +31,29 @@ typedef struct ws_meter {
 	struct thread *thread;
 	int64_t at, cpu, queued; // the last reading that was handed out
 	int64_t waited;          // recorded since
-	int64_t started;         // the thread's CPU time at the start of the call
+	int64_t started;         // the thread's CPU time at the start of the call, -1 not known
 	ws_span before;          // from the last reading up to the start of the last call
 	ws_span up_to;           // from the last reading up to its end
+	// Other threads read these, to find out where the call is that is under way.
+	int64_t since;   // when the last call began
+	uint64_t base;   // user code has the thread's stack below this address
+	int32_t tid;     // of the thread
+	int32_t reason;  // what the last wait is for
+	int64_t waiting; // when it began; 0: none is under way
+	// as in ws_host.blocking
+	uint64_t site, frame, object;
+	int32_t fd;
+	uint64_t holder; // as in ws_wait
 } ws_meter;
+
+// What a running thread was doing when it was asked.
+typedef struct ws_look {
+	uint64_t regs[32]; // numbered as DWARF does
+	uint64_t pc;
+	uint64_t sp;
+	int64_t size; // of the stack that was copied, from sp on
+	unsigned char stack[1 << 18];
+} ws_look;
 
 // What a call measures.
 enum {
@@ -75,6 +94,9 @@ void ws_free_meter(ws_meter *meter);
 int ws_tells_queued(void); // whether the kernel tells how long threads wait for cores
 // ws_offset gives the address as the file of a library counts, 0 if it is in none, and that file.
 uint64_t ws_offset(uint64_t address, const char **file);
+// ws_ask makes a thread that runs user code, which has its stack below base, tell where it is. NULL: it has
+// not done so in time. One thread may be asked at a time; what is returned is valid until the next question.
+const ws_look *ws_ask(int32_t tid, uint64_t base, int64_t patience);
 int64_t ws_now(void);
 
 // ws_open loads a library. If it fails, the message in res says why.

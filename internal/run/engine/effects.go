@@ -36,12 +36,11 @@ func (w *worker) call(c *cf) {
 	if long {
 		w.started(c, site, clock.Now())
 	}
+	w.told = long
 	w.calling.Store(c)
 	outcome := w.meter.Call(e.fns[st.Routine.ID], w.args, &w.times, uint64(c.id), what)
-	if !w.calling.CompareAndSwap(c, nil) {
-		select {} // the run has ended without waiting for us, and our stream is no longer ours
-	}
-	if !long {
+	w.leaveCall(c)
+	if !w.told {
 		w.started(c, site, w.times.Start)
 	}
 	end := w.times.End

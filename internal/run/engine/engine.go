@@ -75,6 +75,21 @@ type Config struct {
 	Place       *placement.Bound    // comes before locators; nil: none. Its nodes must exist
 	Warn        func(string)        // receives warnings, one line each
 	Part        *Part               // nil: all nodes are in this process
+	// StuckAfter is how long nothing may happen while CFs are inside user code until Inside is called; 0: for
+	// ever. It is called again when that has lasted twice as long, and so on.
+	StuckAfter time.Duration
+	// Inside gets a CF that does not come back from user code, and the number of other workers inside CFs; one
+	// that waits rather than one that computes. With Part it is called at node 0 only.
+	Inside func(cf trace.InsideInfo, others int)
+	// Places tells what addresses FILE+0xOFFSET are in the source; nil: nobody knows.
+	Places func(addresses []string) map[string]Place
+}
+
+// Place is a place in the source of user code.
+type Place struct {
+	Function string // "" where not known
+	File     string // absolute, or as the compiler was told; "" where not known
+	Line     int
 }
 
 // Recorder receives what LuNA's debug mode writes to its record files. Calls may come from several
@@ -103,6 +118,7 @@ type Result struct {
 	// Addresses are the texts FILE+0xOFFSET that SyncEvents.onBlocked has: what they mean is known as long as
 	// the files are as they are.
 	Addresses []string
+	Inside    []trace.InsideInfo // the CFs that did not come back from user code
 }
 
 // ErrInterrupted is returned by Run when its context was cancelled.
@@ -140,6 +156,7 @@ type engine struct {
 	spin  bool
 	serve bool // workers receive messages a while before they park: only where each has a core
 	sent  atomic.Int64
+	watch watch
 }
 
 // codeTimes is what a worker knows of a code fragment: its executions there, and their ns.
@@ -205,6 +222,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	for w := range e.workers() {
 		wg.Go(w.loop)
 	}
+	watching := make(chan struct{})
+	go func() { e.watch.run(e); close(watching) }()
 	select {
 	case <-e.done:
 	case <-ctx.Done():
@@ -219,9 +238,17 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	select {
 	case <-quiet:
 	case <-time.After(grace):
+		<-watching
 		// Workers inside user code that does not return are left there.
 		for w := range e.workers() {
 			e.abandoned = e.abandoned || !w.freeze() && !w.stopped.Load()
+		}
+		e.watch.leave(e)
+	}
+	<-watching
+	for w := range e.workers() {
+		if w.stopped.Load() {
+			w.meter.Close()
 		}
 	}
 	if p != nil {
@@ -407,7 +434,7 @@ func (e *engine) forget() {
 }
 
 func (e *engine) result() *Result {
-	r := &Result{Messages: e.sent.Load()}
+	r := &Result{Messages: e.sent.Load(), Inside: e.watch.left}
 	if e.started > 0 {
 		r.WallNS = clock.Now() - e.started
 	}

@@ -55,3 +55,10 @@ func Unhurried() (undo func()) {
 	interruptGrace, meetGrace, closeGrace = time.Minute, time.Minute, time.Minute
 	return func() { interruptGrace, meetGrace, closeGrace = workers, meeting, network }
 }
+
+// Attentive makes node 0 wait long for what the others say after an interrupt, until undo is called.
+func Attentive() (undo func()) {
+	left := leftGrace
+	leftGrace = time.Minute
+	return func() { leftGrace = left }
+}

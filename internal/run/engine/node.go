@@ -87,7 +87,8 @@ type worker struct {
 	calm     cpp.Span       // spans of the thread in which little happened, not told yet
 	places   map[uint64]trace.Name
 	fresh    []bool             // by output: its creation is not recorded yet
-	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze
+	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze, tellStart
+	told     bool               // its start is recorded
 	stopped  atomic.Bool        // has returned from loop
 	times    cpp.Times
 	pool     []*cf
@@ -326,7 +327,6 @@ func (w *worker) freeze() bool {
 func (w *worker) loop() {
 	defer w.stopped.Store(true)
 	w.meter, w.spend = cpp.NewMeter(), w.spent
-	defer w.meter.Close()
 	defer w.rest()
 	for {
 		c := w.next()

@@ -60,19 +60,22 @@ func (w *worker) rest() {
 
 // blocked records what calls of the CF's user code waited for.
 func (w *worker) blocked(c *cf) {
-	e := w.n.eng
-	if !e.ses.Blocked.On() {
+	if !w.n.eng.ses.Blocked.On() {
 		return
 	}
 	for i := range w.meter.Waits() {
 		b := w.meter.Wait(i)
-		what := w.place(b.Object)
-		if b.File != "" {
-			what = w.n.name(b.File)
-		}
-		e.ses.Blocked.EmitAt(w.ps, b.To, c.id, b.To-b.From, w.n.name(b.Reason.String()), what, w.place(b.Site-1),
-			trace.CF(b.Holder))
+		w.blockedIn(c, &b)
 	}
+}
+
+func (w *worker) blockedIn(c *cf, b *cpp.Wait) {
+	what := w.place(b.Object)
+	if b.File != "" {
+		what = w.n.name(b.File)
+	}
+	w.n.eng.ses.Blocked.EmitAt(w.ps, b.To, c.id, b.To-b.From, w.n.name(b.Reason.String()), what,
+		w.place(b.Site-1), trace.CF(b.Holder))
 }
 
 // place names an address of this process: what it means is looked up when the trace is read.

@@ -1,7 +1,7 @@
 package engine
 
-// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. Nodes act on
-// each other by messages anyway, so the rest of the engine hardly knows. This file brings the processes
+// A run of many processes. Each has an engine with one node; the others are nil in engine.nodes. Nodes act
+// on each other by messages anyway, so the rest of the engine hardly knows. This file brings the processes
 // together at the start, ends the run for all of them, and gathers the results at node 0.
 //
 //	join      all run the same program                      group
@@ -21,6 +21,8 @@ package engine
 //	Answers     messages sent and received                                   node 0
 //	Fault       ProgramError (JSON)                                          node 0
 //	Stop        why (one byte)                                               all others
+//	Inside      a CF that does not come back from user code (JSON)           node 0
+//	Left        the CFs that are left so after an interrupt (JSON)           node 0
 //	Ping, Pong  number of the question; the time there                       node 0, the asker
 //	Turn        - : the receiver may compare its clock                       the next node
 
@@ -42,10 +44,11 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/run/transport"
+	"github.com/whyslow/whyslow/trace"
 )
 
-// Part says that one node of the run is in this process and the others are elsewhere: every process calls Run
-// with its own.
+// Part says that one node of the run is in this process and the others are elsewhere: every process calls
+// Run with its own.
 //
 // At node 0 Run returns the error of the run and the sum of all results, except WallNS. At the others it
 // returns what was done there, and ErrElsewhere if the run did not end well. If any was interrupted, all
@@ -73,6 +76,8 @@ const (
 	msgPing
 	msgPong
 	msgTurn
+	msgInside
+	msgLeft
 )
 
 // Why a run stops.
@@ -87,6 +92,7 @@ var (
 	// must be whole.
 	interruptGrace = 250 * time.Millisecond // for workers in user code
 	meetGrace      = 150 * time.Millisecond // for a group that may not meet any more
+	leftGrace      = 100 * time.Millisecond // for others to say which CFs they leave
 	closeGrace     = 100 * time.Millisecond // for the network
 )
 
@@ -109,6 +115,8 @@ type process struct {
 	// itself, those of the program for its beginning, which no other message comes before.
 	connected, begun chan struct{}
 
+	lefts chan []trace.InsideInfo // at node 0: what others tell after an interrupt
+
 	deafMu sync.Mutex
 	deaf   bool // nothing of the program happens here any more; its stream belongs to Run
 }
@@ -128,6 +136,7 @@ type introduction struct {
 func join(ctx context.Context, cfg *Config) (*process, error) {
 	g := cfg.Part.Group
 	p := &process{cfg: cfg.Part, nodes: cfg.Nodes, node: cfg.Part.Node, ctx: ctx, turn: make(chan struct{}, 2),
+		lefts:       make(chan []trace.InsideInfo, cfg.Nodes),
 		interrupted: make(chan struct{}), connected: make(chan struct{}), begun: make(chan struct{})}
 	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
 		Records: cfg.Records != nil, Place: cfg.Place.Sum()}
@@ -300,6 +309,40 @@ func (p *process) control(m *transport.Message) {
 		p.clocks.answered(m, t)
 	case msgTurn:
 		p.turn <- struct{}{}
+	case msgInside:
+		var t insideTold
+		if json.Unmarshal(m.Head, &t) == nil {
+			e.watch.hear(e, m.From, t)
+		}
+	case msgLeft:
+		var left []trace.InsideInfo
+		_ = json.Unmarshal(m.Head, &left) // if it is not readable none is named
+		p.lefts <- left
+	}
+}
+
+// tellJSON sends a message about the run itself to node 0.
+func (p *process) tellJSON(kind uint8, v any) {
+	b, _ := json.Marshal(v) // numbers and strings: it cannot fail
+	p.tell(0, kind, b)
+}
+
+// gatherLeft brings the names of the CFs that an interrupt has left in user code to node 0, which waits only
+// a moment for them.
+func (p *process) gatherLeft() {
+	h := &p.eng.watch
+	if p.node != 0 {
+		p.tellJSON(msgLeft, h.left)
+		return
+	}
+	late := time.After(leftGrace)
+	for range p.nodes - 1 {
+		select {
+		case left := <-p.lefts:
+			h.left = append(h.left, left...)
+		case <-late:
+			return
+		}
 	}
 }
 
@@ -318,8 +361,7 @@ func (p *process) stopped() time.Duration {
 	case p.node == 0:
 		p.tellAll(stopFault)
 	case errors.As(e.err, &fault):
-		b, _ := json.Marshal(fault) // numbers and strings: it cannot fail
-		p.tell(0, msgFault, b)
+		p.tellJSON(msgFault, fault)
 	}
 	return stopGrace
 }
@@ -351,6 +393,9 @@ func (p *process) end() (*Result, error) {
 	e := p.eng
 	p.deafen()
 	alone := p.lost || errors.Is(e.err, ErrInterrupted)
+	if alone && !p.lost {
+		p.gatherLeft()
+	}
 	if alone && !p.close() {
 		e.abandoned = true // its stream may still be used
 	}
@@ -454,4 +499,5 @@ func (r *Result) add(o *Result) {
 	r.Stolen += o.Stolen
 	r.Messages += o.Messages
 	r.Unplaced += o.Unplaced
+	r.Inside = append(r.Inside, o.Inside...)
 }

@@ -26,6 +26,12 @@ func (a *Everything) Warnings() []string {
 	if a.model != nil && a.model.NoInfo {
 		list = append([]string{noInfo(a.model).In(lang)}, list...)
 	}
+	if a.Lifecycle == nil || a.Lifecycle.CFs == nil {
+		return list
+	}
+	for i := range a.Lifecycle.CFs.Inside {
+		list = append(list, sentence(a.Lifecycle.CFs.Inside[i].Text.In(lang)))
+	}
 	return list
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define WHYSLOW_ABI_VERSION 2
+#define WHYSLOW_ABI_VERSION 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,12 +35,12 @@ typedef struct ws_host {
 	void (*fail)(const char *msg);
 	void (*leave)(int code, const char *how); // exit and the like; how: the name of the function
 	void (*threw)(const char *msg);           // an exception left the code fragment
-	// blocking is called before a call that may block. holder is the kernel's number of the thread that holds
-	// the lock, or 0. It returns the time, or 0 if nobody wants to know: then blocked is not called. blocked is
-	// called after the call: site is the address behind it, object that of a lock or 0, fd a descriptor or -1.
-	// Neither changes errno.
-	int64_t (*blocking)(int holder);
-	void (*blocked)(int64_t since, int reason, const void *site, const void *object, int fd);
+	// blocking is called before a call that may block: site is the address behind it, frame the frame of the
+	// function called, object that of a lock or 0, fd a descriptor or -1, holder the kernel's number of the
+	// thread that holds the lock, or 0. It returns the time, or 0 if nobody wants to know; otherwise blocked is
+	// called after the call. Neither changes errno.
+	int64_t (*blocking)(int reason, const void *site, const void *frame, const void *object, int fd, int holder);
+	void (*blocked)(int64_t since);
 } ws_host;
 
 typedef struct ws_entry {

@@ -26,18 +26,15 @@ namespace {
 // Wait reports a call when it goes out of scope: user code may throw, and the call then ends so.
 struct Wait {
 	int64_t since;
-	const int reason;
-	const void *const site, *const object;
-	const int fd;
-	Wait(int reason, const void *site, const void *object = nullptr, int fd = -1, int holder = 0)
-		: reason(reason), site(site), object(object), fd(fd)
+	Wait(int reason, const void *site, const void *frame, const void *object = nullptr, int fd = -1,
+		int holder = 0)
 	{
 		const ws_host *h = luna::ucenv::detail::host;
-		since = h ? h->blocking(holder) : 0;
+		since = h ? h->blocking(reason, site, frame, object, fd, holder) : 0;
 	}
 	~Wait()
 	{
-		if (since) luna::ucenv::detail::host->blocked(since, reason, site, object, fd);
+		if (since) luna::ucenv::detail::host->blocked(since);
 	}
 	Wait(const Wait &) = delete;
 };
@@ -55,7 +52,7 @@ template <class T> int owner(const T *) { return 0; }
 	extern "C" RESULT __real_##NAME PARAMS __attribute__((weak)); \
 	extern "C" __attribute__((visibility("hidden"))) RESULT __wrap_##NAME PARAMS
 
-#define WS_HERE __builtin_return_address(0)
+#define WS_HERE __builtin_return_address(0), __builtin_frame_address(0)
 
 // WS_WAIT wraps a function: the reason, then what Wait's constructor takes after the site.
 #define WS_WAIT(RESULT, NAME, PARAMS, ARGS, REASON, ...) \
