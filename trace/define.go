@@ -29,7 +29,8 @@ type SiteDef struct {
 	Text  Name // the statement as written
 	// DFs tells which DFs its CFs read and make, "sum[i], part[i] -> sum[i + 1]"; 0: not known. See
 	// docs/trace-format.md.
-	DFs Name
+	DFs       Name
+	Stealable bool // nodes with nothing to do may take its CFs
 }
 
 // Tags of the definitions in a definition block. DFs, the bulk of them, have columns instead (dfs.go).
@@ -185,9 +186,12 @@ func (w *Writer) DefineCode(c CodeDef) {
 // DefineSite defines a statement.
 func (w *Writer) DefineSite(s SiteDef) {
 	words := []uint64{uint64(s.Site), uint64(s.Code), uint64(s.Label), uint64(s.File), uint64(max(s.Line, 0)),
-		uint64(max(s.Col, 0)), uint64(s.Text), uint64(s.DFs)}
-	if s.DFs == 0 {
-		words = words[:7]
+		uint64(max(s.Col, 0)), uint64(s.Text)}
+	if s.DFs != 0 || s.Stealable {
+		words = append(words, uint64(s.DFs))
+	}
+	if s.Stealable {
+		words = append(words, 1)
 	}
 	w.defs.define(tagSite, words...)
 }

@@ -369,6 +369,9 @@ func (d *Defs) row(tag byte, body []byte) bool {
 		if len(p.b) > 0 { // left out where not known, and by earlier versions
 			s.DFs = name()
 		}
+		if len(p.b) > 0 {
+			s.Stealable = p.number(math.MaxUint64)&1 != 0
+		}
 		if !p.bad && !d.onlyKinds {
 			d.sites.set(id, s)
 		}

@@ -76,7 +76,7 @@ func (t *tables) add(node int, defs *trace.Defs) nodeTables {
 			return
 		}
 		s := Site{Code: code(def.Code), Label: defs.Name(def.Label), File: defs.Name(def.File), Line: def.Line,
-			Text: defs.Name(def.Text), DFs: defs.Name(def.DFs)}
+			Text: defs.Name(def.Text), DFs: defs.Name(def.DFs), Stealable: def.Stealable}
 		n.site = put(n.site, int(def.Site), t.site(s))
 	})
 	names := map[trace.Name]uint32{}

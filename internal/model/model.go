@@ -71,6 +71,8 @@ type Site struct {
 	Line  int
 	Text  string
 	DFs   string // which its CFs read and make, as in trace.SiteDef; "" where not known
+	// Stealable: nodes with nothing to do may take its CFs.
+	Stealable bool
 	// Function is the function of the program that the statement is in, where only its address was recorded; of
 	// a site that tells which variable a lock is, that.
 	Function string

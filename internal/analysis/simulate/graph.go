@@ -62,6 +62,14 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		cf := m.ExecCF[e]
 		_, node := m.WorkerOf(int(e))
 		node = max(node, 0)
+		if m.Sites[m.SiteOf[cf]].Stealable {
+			for _, move := range m.MovesOf(cf) {
+				if move.Stolen && move.Sent != model.None {
+					node = move.From // there it was, until it was stolen
+					break
+				}
+			}
+		}
 		own, queued := busy[e]-m.ExecStart[e], int64(0)
 		if m.Atomic(cf) {
 			own, queued = ownTime(m, int(e))
@@ -93,7 +101,7 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		return cmp.Compare(m.ExecStart[order[x]], m.ExecStart[order[y]])
 	})
 	for _, move := range m.Moves {
-		if move.Stolen {
+		if move.Stolen && !m.Sites[m.SiteOf[move.CF]].Stealable {
 			g.steals++
 		}
 	}

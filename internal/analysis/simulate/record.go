@@ -76,7 +76,8 @@ func (rec *recorder) define(w *trace.Writer) {
 	for i, s := range m.Sites {
 		if i > 0 {
 			w.DefineSite(trace.SiteDef{Site: trace.Site(i), Code: uint32(s.Code), Label: w.Name(s.Label),
-				File: w.Name(s.File), Line: s.Line, Text: w.Name(s.Text), DFs: w.Name(s.DFs)})
+				File: w.Name(s.File), Line: s.Line, Text: w.Name(s.Text), DFs: w.Name(s.DFs),
+				Stealable: s.Stealable})
 		}
 	}
 }
@@ -220,6 +221,13 @@ func (rec *recorder) waits(t int64, cf uint32) {
 func (rec *recorder) moves(to int, t int64, cf uint32) {
 	if rec != nil {
 		rec.s.Emit(t, trace.KindCFMigrated, uint64(rec.ids[cf]), uint64(to), requestBytes,
+			math.Float64bits(rec.r.g.m.Weight(model.CF(cf))))
+	}
+}
+
+func (rec *recorder) stolen(to int, t int64, cf uint32) {
+	if rec != nil {
+		rec.s.Emit(t, trace.KindCFStolen, uint64(rec.ids[cf]), uint64(to), requestBytes,
 			math.Float64bits(rec.r.g.m.Weight(model.CF(cf))))
 	}
 }

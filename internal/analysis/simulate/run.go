@@ -21,6 +21,7 @@ const (
 	requestCame                  // of an input, to the node that has its value
 	inputCame                    // a value for an input
 	valueCame                    // to the node that keeps it
+	thiefCame                    // a node asks another one, w, for a CF
 )
 
 type event struct {
@@ -56,6 +57,7 @@ type run struct {
 	node   []uint16 // by execution: where it takes place
 	keeper []uint16 // by value: the node that keeps it
 	active int      // workers that are not parked
+	thieves
 
 	rec *recorder // nil: no trace is written
 	res Result
@@ -101,6 +103,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed)}
 	r.node, r.keeper = g.on(&m, s.recorded.Nodes)
 	r.posted[0] = true
+	r.mayBeStolen()
 	if m.Bandwidth > 0 {
 		r.link = make([]int64, m.Nodes*m.Nodes)
 	}
@@ -146,7 +149,10 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			node := r.place(r.at[e.a])
 			r.rec.receives(node)
 			r.rec.cfCame(int(e.w), r.now, e.a)
+			r.came(node)
 			r.enqueue(node, e.a)
+		case thiefCame:
+			r.serveThief(int(e.w), int(e.a))
 		case requestCame:
 			r.rec.receives(r.home(g.in[e.a]))
 			r.rec.requestCame(int(e.w), r.now, e.a)
@@ -248,6 +254,7 @@ func (r *run) free(w uint32) {
 	q := &r.queues[node]
 	if q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
+		r.askForWork(node)
 		q.parked = append(q.parked, w)
 		r.active--
 		r.rec.idle(w, r.now)
@@ -270,6 +277,10 @@ func (r *run) look(cf, w uint32) {
 	if to := r.place(x); to != node {
 		r.rec.moves(to, r.now, cf)
 		r.send(node, to, requestBytes, 0, cfCame, cf)
+		r.after(c.SendNS, workerFree, 0, w)
+		return
+	}
+	if r.giveAway(node, cf) {
 		r.after(c.SendNS, workerFree, 0, w)
 		return
 	}

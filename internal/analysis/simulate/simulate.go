@@ -9,7 +9,7 @@
 // what it needs, sets the CF aside if something is missing, and else runs it; what arrives for a CF that
 // waits queues it again; CFs go to the nodes of their locators when they are created, or when they reach the
 // head of the queue. Links carry one message at a time. What the run-time system itself takes is measured in
-// the recorded run (costs.go).
+// the recorded run (costs.go, gaps.go, crowd.go).
 //
 //	queue ──► looked at ──► runs ──► its values are posted, its CFs queued or sent
 //	  ▲           │ something is missing
@@ -17,8 +17,8 @@
 //
 // # What is not
 //
-// CFs that were stolen move to the thief as they did. A program that was recorded is
-// one course of events: one whose CFs depend on what came first might do something else elsewhere.
+// A program that was recorded is one course of events: one whose CFs depend on what came first might do something
+// else elsewhere.
 package simulate
 
 import (
@@ -100,6 +100,7 @@ type Result struct {
 	Executed int          `json:"executed"` // executions, of structured CFs as well
 	Left     int          `json:"left"`     // executions that never got what they needed
 	Messages int64        `json:"messages"`
+	Stolen   int64        `json:"stolen"` // CFs
 	Woken    int64        `json:"woken"`  // parked workers, for a CF that was queued
 	Doubts   []words.Text `json:"doubts"` // what the prediction rests on without being measured
 }

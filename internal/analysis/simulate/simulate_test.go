@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,5 +207,39 @@ func TestPlacement(t *testing.T) {
 		Values: make([]uint16, s.Tasks().Values())}
 	if got := run(t, s, m); got.Messages != 0 || got.Left != 0 || want.Messages == 0 {
 		t.Errorf("all on one node: %+v", got)
+	}
+}
+
+// CFs that can be stolen are: nodes that nothing is placed on take their part of them, and what is written is a
+// consistent trace.
+func TestStealing(t *testing.T) {
+	lengths := slices.Repeat([]int{100_000}, 40)
+	alone := simulator(t, sloutest.Build(t, bag(lengths)))
+	shared := simulator(t, sloutest.Build(t, strings.Replace(bag(lengths), "#site 2 code=2", "#site 2 code=2 stealable=1", 1)))
+	m := ownCores
+	m.Nodes = 4
+	if r := run(t, alone, m); r.Stolen != 0 || r.WallNS < 4_000_000 {
+		t.Errorf("nothing can be stolen: %+v", r)
+	}
+	if r := run(t, shared, m); r.Stolen < 20 || r.WallNS > 2_000_000 || r.Left != 0 {
+		t.Errorf("40 CFs of 0.1 ms on 4 nodes: %+v", r)
+	}
+	dir := filepath.Join(t.TempDir(), "stolen.trace")
+	if _, err := shared.Record(context.Background(), m, dir, trace.NewRunID()); err != nil {
+		t.Fatal(err)
+	}
+	info := &trace.RunInfo{Ended: trace.EndedDone, Off: simulate.Off()}
+	for n := range m.Nodes {
+		info.Nodes = append(info.Nodes, trace.NodeInfo{Node: n, Workers: 1})
+	}
+	if err := trace.WriteRunInfo(dir, info); err != nil {
+		t.Fatal(err)
+	}
+	again := sloutest.Load(t, dir)
+	if n := len(again.Moves); n < 20 || !again.Moves[n-1].Stolen {
+		t.Errorf("%d moves", n)
+	}
+	if r := run(t, simulator(t, again), ownCores); r.Stolen < 20 || r.WallNS > 2_000_000 {
+		t.Errorf("from the predicted trace: %+v", r)
 	}
 }

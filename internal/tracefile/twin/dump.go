@@ -135,6 +135,9 @@ func dumpDefs(out *bufio.Writer, r *trace.Reader, node int, use usedDefs) {
 		if s.DFs != 0 {
 			b = appendName(append(b, " dfs="...), d, s.DFs)
 		}
+		if s.Stealable {
+			b = append(b, " stealable=1"...)
+		}
 		line()
 	})
 	d.EachDF(func(df trace.DF, n trace.Name, identity []int64) {

@@ -344,10 +344,12 @@ func (p *textParser) site(n *textNode) {
 			s.File, s.Line, s.Col = p.place(n)
 		case p.key("dfs"):
 			s.DFs = p.name(n)
+		case p.key("stealable"):
+			s.Stealable = p.number(1) == 1
 		case p.peek() == '"' || p.peek() == '#':
 			s.Text = p.name(n)
 		default:
-			p.fail("expected code=, label=, at=, dfs= or the statement in quotes")
+			p.fail("expected code=, label=, at=, dfs=, stealable= or the statement in quotes")
 		}
 	}
 	if p.err == nil {
