@@ -62,11 +62,11 @@ func (m *Model) Clock(node int) []ClockSync {
 	return m.clocks[node]
 }
 
-// Crossing is a message that crossed from one node to another, by the clocks of the nodes as they were.
+// Crossing is a message that crossed from one node to another of another process, by the clocks of the nodes
+// as they were.
 type Crossing struct {
 	From, To       int32
 	Sent, Received int64
-	Inside         bool // of a process: both nodes read the same clock
 }
 
 func (l Crossing) compare(o Crossing) int {
@@ -83,11 +83,10 @@ func CompareClocks(syncs [][]ClockSync, crossings []Crossing) (c Clocks) {
 		at[n].syncs = syncs[n]
 	}
 	for i := range crossings {
-		if e := &crossings[i]; !e.Inside {
-			c.Messages++
-			c.Raw.see(e.Sent, e.Received)
-			c.Interpolated.see(at[e.From].common(e.Sent), at[e.To].common(e.Received))
-		}
+		e := &crossings[i]
+		c.Messages++
+		c.Raw.see(e.Sent, e.Received)
+		c.Interpolated.see(at[e.From].common(e.Sent), at[e.To].common(e.Received))
 	}
 	return c
 }
@@ -185,11 +184,51 @@ func (b *builder) processes() (process []int, several bool) {
 	return process, several
 }
 
-// crossings are the messages between nodes, in an order that depends on the trace alone.
+// shareClocks gives all nodes of a process, which read one clock, the comparisons of one of them: of that with
+// most, or the first of those.
+func (b *builder) shareClocks(process []int) {
+	compared, best := b.compared(), map[int]int{}
+	for n, p := range process {
+		if old, ok := best[p]; !ok || len(compared[n]) > len(compared[old]) {
+			best[p] = n
+		}
+	}
+	for n, p := range process {
+		if best[p] != n {
+			b.m.clocks[n] = b.m.clocks[best[p]]
+		}
+	}
+}
+
+// repairShared repairs the clocks of processes.
+func repairShared(process []int, syncs [][]ClockSync, crossings []Crossing) ([][]ClockSync, Clocks) {
+	first := map[int]int32{}
+	for n, p := range process {
+		if _, ok := first[p]; !ok {
+			first[p] = int32(n)
+		}
+	}
+	between := slices.Clone(crossings)
+	for i := range between {
+		e := &between[i]
+		e.From, e.To = first[process[e.From]], first[process[e.To]]
+	}
+	clocks, c := RepairClocks(syncs, between)
+	clocks = slices.Clone(clocks)
+	for n, p := range process {
+		if one := first[p]; int(one) != n {
+			clocks[n], c.Nodes[n].MovedNS = clocks[one], c.Nodes[one].MovedNS
+		}
+	}
+	return clocks, c
+}
+
+// crossings are the messages between processes, in an order that depends on the trace alone.
 func (b *builder) crossings(process []int) (out []Crossing) {
 	add := func(e Crossing) {
-		e.Inside = process[e.From] == process[e.To]
-		out = append(out, e)
+		if process[e.From] != process[e.To] {
+			out = append(out, e)
+		}
 	}
 	messages := func(count int, ends func(*stream) (left, came *column[end])) {
 		all := filled(count, Crossing{From: -1, To: -1})
@@ -199,7 +238,7 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 			each(came, func(e *end) { all[e.Number].To, all[e.Number].Received = int32(s.Node), e.Time })
 		}
 		for i, e := range all {
-			if i > 0 && e.From >= 0 && e.To >= 0 && e.From != e.To {
+			if i > 0 && e.From >= 0 && e.To >= 0 {
 				add(e)
 			}
 		}
@@ -211,7 +250,7 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 		each(&s.Moves, func(v *Move) { moves = append(moves, *v) })
 	}
 	for _, g := range journeys(moves) { // the order of times of one node does not depend on clocks
-		if g.Sent != None && g.Received != None && g.From != g.To {
+		if g.Sent != None && g.Received != None {
 			add(Crossing{From: g.From, To: g.To, Sent: g.Sent, Received: g.Received})
 		}
 	}
@@ -228,6 +267,7 @@ func (b *builder) findClocks(g procs.Group) error {
 	if !several {
 		return nil
 	}
+	b.shareClocks(process)
 	crossings := slices.DeleteFunc(b.crossings(process), func(l Crossing) bool { return !m.Own(int(l.To)) })
 	found, err := procs.AllOf(g, CompareClocks(m.clocks, crossings))
 	if err != nil {

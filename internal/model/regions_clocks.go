@@ -19,7 +19,7 @@ func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Threa
 	m := b.m
 	syncs := m.clocks
 	found := map[Crossing]bool{}
-	m.clocks, m.Clocks = RepairClocks(syncs, crossings)
+	m.clocks, m.Clocks = repairShared(process, syncs, crossings)
 	for range clockRounds {
 		before := len(crossings)
 		for _, e := range b.regionLetters(process, m.clocks, raw) {
@@ -29,14 +29,19 @@ func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Threa
 			}
 		}
 		if len(crossings) > before {
-			m.clocks, m.Clocks = RepairClocks(syncs, crossings)
+			m.clocks, m.Clocks = repairShared(process, syncs, crossings)
 		}
 	}
 }
 
-// severalHosts tells whether threads that entered regions read clocks that may differ.
+// severalHosts tells whether threads that entered regions read clocks that may differ. Where they looked
+// whether they read the same clock as node 0 (the collectors do, by the id of the running system), that counts.
+// Otherwise names of hosts do.
 func (b *builder) severalHosts() bool {
-	first := -1
+	compared, first := b.compared(), -1
+	sameAs0 := func(n int) bool {
+		return n == 0 || len(compared[n]) > 0 && compared[n][0].Offset == 0 && compared[n][0].Error == 0
+	}
 	for _, s := range b.streams {
 		if s.log == nil && !s.Entered {
 			continue
@@ -44,7 +49,8 @@ func (b *builder) severalHosts() bool {
 		if first < 0 {
 			first = s.Node
 		}
-		if b.m.Nodes[s.Node].Host != b.m.Nodes[first].Host || len(b.m.clocks[s.Node]) > 0 {
+		if len(b.m.clocks[s.Node]) > 0 ||
+			b.m.Nodes[s.Node].Host != b.m.Nodes[first].Host && !(sameAs0(s.Node) && sameAs0(first)) {
 			return true
 		}
 	}
@@ -101,8 +107,8 @@ func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Threa
 	}
 	r.pair(len(b.m.Nodes))
 	add := func(from, to int32, sent, received int64) {
-		if x, y := r.Threads[from].Node, r.Threads[to].Node; x != y && received != None {
-			out = append(out, Crossing{int32(x), int32(y), sent, received, process[x] == process[y]})
+		if x, y := r.Threads[from].Node, r.Threads[to].Node; process[x] != process[y] && received != None {
+			out = append(out, Crossing{int32(x), int32(y), sent, received})
 		}
 	}
 	arrived := func(e Member) int64 { // on its own clock

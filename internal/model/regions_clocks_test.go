@@ -134,14 +134,60 @@ func TestRegionClocks(t *testing.T) {
 	}
 }
 
-// TestRegionClocksOfOneHost leaves the times of one host as they are.
+// TestRegionClocksOfOneHost leaves the times of one host as they are: where nodes say that they read one
+// clock, whatever the host is called, or else where its name is the same.
 func TestRegionClocksOfOneHost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := build(t, clockedRun(rt, 3, false))
+		text := clockedRun(rt, 3, false)
+		for n := range 3 * rapid.IntRange(0, 1).Draw(rt, "names") {
+			text = strings.Replace(text, `"host":"a"`, fmt.Sprintf(`"host":"container%d"`, n), 1)
+			if started := fmt.Sprintf("1000 Global.onProgramStarted process=%d\n", n); n > 0 {
+				text = strings.Replace(text, started, started+"1000 Global.onClockSync offset=0 error=0\n", 1)
+			}
+		}
+		m := build(t, text)
 		if m.Clocks.Messages != 0 || m.Clock(1) != nil {
-			rt.Fatalf("%v", m.Clocks)
+			rt.Fatalf("%v\n%s", m.Clocks, text)
 		}
 	})
+	text := `#run {"nodes":[{"node":0,"process":0,"host":"a"},{"node":1,"process":1,"host":"b"}]}` + "\n"
+	for n := range 2 {
+		text += fmt.Sprintf("#node %d\n#code 1 op barrier\n#site 1 code=1\n0 Global.onProgramStarted process=%[1]d\n"+
+			"1%[1]d Region.onEntered 1\n1%[1]d Sync.onCollective barrier size=2 root=0\n20 Region.onExited 1\n"+
+			"30 Global.onProgramFinished\n", n)
+	}
+	if m := build(t, text); m.Clocks.Messages == 0 {
+		t.Errorf("hosts of two names that told nothing of their clocks have one: %+v", m.Clocks)
+	}
+}
+
+// TestClockOfProcess: nodes of one process are put forward together, and corrected by one list of
+// comparisons.
+func TestClockOfProcess(t *testing.T) {
+	m := build(t, `#run {"nodes":[{"node":0,"process":0},{"node":1,"process":1},{"node":2,"process":1}]}
+#node 0
+#df 1 x [0 1]
+0 Global.onProgramStarted process=0
+10000 DF.onSent 1 1 8 0.1
+20000 Global.onProgramFinished
+#node 1
+#df 1 x [0 1]
+100 Global.onProgramStarted process=1
+100 Global.onClockSync offset=-100 error=5
+8000 DF.onReceived 1 0 8 0.1
+20000 Global.onClockSync offset=-100 error=5
+20100 Global.onProgramFinished
+#node 2
+100 Global.onProgramStarted process=1
+103 Global.onClockSync offset=-97 error=5
+20100 Global.onProgramFinished
+`)
+	c := m.Clocks
+	if c.Interpolated.Count != 1 || c.Left.Count != 0 || c.Nodes[1].MovedNS < 2000 ||
+		c.Nodes[2].MovedNS != c.Nodes[1].MovedNS || c.Nodes[2].Count != 0 || len(m.Clock(1)) == 0 ||
+		!slices.Equal(m.Clock(1), m.Clock(2)) || m.Clock(0) != nil {
+		t.Errorf("%+v: %v, %v", c, m.Clock(1), m.Clock(2))
+	}
 }
 
 // TestShareRegionClocks corrects clocks alike where several processes read the trace.

@@ -6,7 +6,8 @@ import (
 )
 
 // Clocks are put forward where, even after correction by their comparisons, a message would be received
-// before it was sent: a controlled logical clock (Rabenseifner; Becker, Rabenseifner and Wolf), one per node.
+// before it was sent: a controlled logical clock (Rabenseifner; Becker, Rabenseifner and Wolf), one per node
+// here; nodes of one process are one (repairShared).
 //
 // Every message asks that its receipt is at least Latency after its sending, or as much as it is already, if
 // that is less. So nothing changes where all messages are in order.
@@ -106,14 +107,7 @@ func newRepairs(syncs [][]ClockSync, crossings []Crossing) *repairs {
 	for i := range crossings {
 		if e, k := &crossings[i], uint32(i); !r.ignored[k] {
 			takes := at[e.To].common(e.Received) - at[e.From].common(e.Sent)
-			switch {
-			case e.Inside:
-				takes = max(min(takes, 0), -sane) // in order or not, it is no matter of clocks
-				if takes < -1<<31 {
-					r.ignored[k] = true
-					continue
-				}
-			case takes < 0:
+			if takes < 0 {
 				takes = Latency
 			}
 			r.need[i] = int32(min(takes, Latency))
