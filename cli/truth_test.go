@@ -40,6 +40,7 @@ type knownCause struct {
 	code   int      // the exit code of the run
 	spins  int      // so many other processes take the cores meanwhile
 	kernel bool     // only the kernel tells it
+	silent bool     // the kernel does not tell how long threads wait for cores
 	// processor: the gain is held against in processor time, which does not depend on what else runs.
 	processor bool
 	// mend gives the arguments of the mended program, where they depend on the advice.
@@ -98,6 +99,9 @@ var truths = []knownCause{
 	{name: "memory", fault: "-w 1 memory.fa", mended: "-w 1 memory_mended.fa", first: []string{"never-freed"},
 		says:  []string{"21 DFs of `b` (4.2 MB", "; 4.2 MB still held at the end", "req_count b"},
 		never: []string{"CFs are too small"}},
+	{name: "second copies", fault: "-n 2 -w 1 copies.fa", first: []string{"never-freed"},
+		says:  []string{"21 DFs of `b` (4.2 MB", "Memory at most 5.", "instead of 5."},
+		never: []string{"CFs are too small"}},
 	{name: "imbalance", fault: "-n 2 -w 1 imbalance.fa 10", mended: "-n 2 -w 1 imbalance.fa 6",
 		first: []string{"distribution"}, says: []string{"node 0 ran 10 of 12 CFs"},
 		never: []string{"CFs are too small", "Fewer nodes", "Fewer workers"}},
@@ -120,6 +124,11 @@ var truths = []knownCause{
 	{name: "an unseen wait", fault: "-w 1 waits.fa 0 0 40 0 2000", mended: "-w 1 waits.fa 0 0 40 0 0",
 		first: []string{"blocked"}, says: []string{"blocked for an unknown reason", "mostly in `unseen`"},
 		never: []string{"mostly asleep", "mostly for files"}, kernel: true},
+	{name: "a silent kernel", fault: "-w 1 waits.fa 0 0 40 0 2000", mended: "-w 1 waits.fa 0 0 40 0 0",
+		first: []string{"off-core"}, silent: true,
+		says: []string{"mostly in `unseen` (", "): pre-empted, or blocked for an unknown reason",
+			"O.preempt is also the time for which CFs were blocked"},
+		never: []string{"ran on their cores", "W.blocked work", "CFs gave their cores up"}},
 	{name: "pages on disk", fault: "-w 1 pages.fa 20", first: []string{"blocked"},
 		says:  []string{"mostly for pages read from disk", "mostly in `pages`"},
 		never: []string{"mostly asleep", "mostly for files", "for an unknown reason ("}, kernel: true},
@@ -337,12 +346,17 @@ func TestTruth(t *testing.T) {
 				defer spin.Wait()
 				defer spin.Process.Kill()
 			}
-			runs, dir := 0, filepath.Join(dir, c.dir)
+			runs, dir, whyslow := 0, filepath.Join(dir, c.dir), "whyslow"
+			if c.silent {
+				whyslow = "LD_PRELOAD=" + cctest.Make(t, cctest.Program{Name: "silent.so",
+					Compiler: []string{"cc"}, Flags: []string{"-shared", "-fPIC"}, Link: []string{"-ldl"},
+					Sources: []string{filepath.Join(dir, "silent.c")}}) + " whyslow"
+			}
 			run := func(args string, code int) *account {
 				t.Helper()
 				runs++
 				trace := filepath.Join(t.TempDir(), fmt.Sprint(runs))
-				_, errs, got, err := shell(dir, home, "whyslow run -q -o "+trace+" "+args)
+				_, errs, got, err := shell(dir, home, whyslow+" run -q -o "+trace+" "+args)
 				if err != nil || got != code {
 					t.Fatalf("whyslow run %s: exit code %d, %v\n%s", args, got, err, errs)
 				}

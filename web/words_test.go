@@ -114,8 +114,8 @@ func TestWordsAreCurrent(t *testing.T) {
 	current(t, "src/lib/units.examples.json", []byte("[\n"+strings.Join(rows, ",\n")+"\n]\n"))
 }
 
-// TestGainsOverlap: the page says beside its advice what reports say, in both languages. (What it does not use
-// is not in the built file.)
+// TestGainsOverlap: the page says beside its advice what reports say, in both languages. (What it does not
+// use is not in the built file.)
 func TestGainsOverlap(t *testing.T) {
 	page, err := fs.ReadFile(web.Files(), "assets/index.js")
 	if err != nil {

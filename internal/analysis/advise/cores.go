@@ -204,6 +204,10 @@ func (a *advisor) offProcessor() {
 	evidence := map[string]any{"preempt_ns": ns, "late_ns": late}
 	var text words.Text
 	little := a.res.TotalNS / 200 // beside the other part not worth the words
+	if a.res.OneOff && a.crowded() == nil {
+		a.offCore(ns, evidence)
+		return
+	}
 	if ns > little || ns > late {
 		text = words.Say("Running CFs were pre-empted for %s (%s)",
 			"У исполнявшихся ФВ процессор был отобран на %s (%s)", words.Time(ns), a.share(ns))
@@ -229,4 +233,24 @@ func (a *advisor) offProcessor() {
 	a.addTime("preempted", ns, words.Say("With cores of their own, CFs would start and end that much sooner.",
 		"Будь у рабочих потоков собственные ядра, ФВ начинались и заканчивались бы на столько же раньше."),
 		evidence, text)
+}
+
+// offCore: on a kernel that does not tell how long threads wait for a core, CFs were pre-empted or blocked.
+func (a *advisor) offCore(ns int64, evidence map[string]any) {
+	c := a.top(func(c *slou.Cause) int64 {
+		if c.Factor != slou.FactorO.String() || !insideParts[c.Part] {
+			return 0
+		}
+		return c.NS
+	}, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
+	evidence["consumer"] = c.Consumer
+	a.addTime("off-core", ns, words.Say("If their threads never left the cores, CFs would end that much sooner.",
+		"Если бы потоки не оставались без процессора, ФВ заканчивались бы на столько же раньше."), evidence,
+		words.Say("Running CFs were off their cores for %s (%s), mostly in %s: pre-empted, or blocked for an "+
+			"unknown reason. This machine's kernel does not tell which. Stop other programs, and look whether a "+
+			"library that it calls waits for a file, a lock or another thread.",
+			"Исполнявшиеся ФВ оставались без процессора %s (%s), чаще всего в %s: он был отобран, или они ждали "+
+				"по неизвестной причине. Ядро этой машины не сообщает, что из этого верно. Остановите на машине всё "+
+				"лишнее и проверьте, не ждёт ли вызываемая библиотека файл, блокировку или другой поток.",
+			words.Time(ns), a.share(ns), a.named(c.Consumer)))
 }

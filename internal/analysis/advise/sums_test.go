@@ -94,6 +94,12 @@ func sumsCases() map[string]sumsCase {
 		}(), "too-small", []string{"from ready to start", "`step` works for 500 µs on average and costs 100 µs"}},
 		"pre-empted": {sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil), "preempted",
 			[]string{"ran on their cores"}},
+		"a silent kernel": {func() *slou.Result {
+			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil,
+				slou.Cause{Factor: "O", Part: "preempt", Consumer: "step", NS: 100, Count: 5})
+			r.OneOff = true
+			return r
+		}(), "off-core", []string{"100 ms (50.0 %), mostly in `step`: pre-empted, or blocked"}},
 		"too few cores": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
 			r.Hosts = []slou.Host{{Host: "h", Cores: 2, Workers: 8}}

@@ -23,6 +23,8 @@ var titles = map[string]words.Phrase{
 	"migration": {"CFs are created far from where they run", "ФВ создаются далеко от места исполнения"},
 	"preempted": {"Workers lose their processors to other threads",
 		"Процессор отбирают у исполняющихся ФВ"},
+	"off-core": {"CFs are off their cores: pre-empted or blocked",
+		"ФВ остаются без процессора: он отобран, или они ждут"},
 	"replicate": {"The same data is sent again: keep a copy on every node",
 		"Одни и те же данные передаются снова и снова: храните копию на каждом узле"},
 	"too-small": {"CFs are too small for what each costs",
