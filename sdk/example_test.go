@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
@@ -25,10 +25,7 @@ func TestExample(t *testing.T) {
 	if len(blocks) != 1 {
 		t.Fatalf("%d programs in the page", len(blocks))
 	}
-	source := filepath.Join(t.TempDir(), "squares.c")
-	if err := os.WriteFile(source, blocks[0][1], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	source := cctest.Source(t, "squares.c", string(blocks[0][1]))
 	for _, build := range []string{"c", "c++"} {
 		res := run(t, compile(t, source, build), nil)
 		res.ok(t, 0, "")
@@ -94,7 +91,7 @@ func TestPageNamesSettings(t *testing.T) {
 	}
 	variable := regexp.MustCompile(`WHYSLOW_[A-Z_]+`)
 	known := map[string]bool{"WHYSLOW_IMPLEMENTATION": true, "WHYSLOW_NO_DLOPEN": true}
-	for _, m := range regexp.MustCompile(`(?:wsi_env[a-z_]*|wsc_choice)\((?:ctx, )?"(WHYSLOW_[A-Z_]+)"`).
+	for _, m := range regexp.MustCompile(`(?:wsi_env[a-z_]*|wsc_choice)\((?:[^"()]+, )?"(WHYSLOW_[A-Z_]+)"`).
 		FindAllStringSubmatch(sources, -1) {
 		known[m[1]] = true
 		if !bytes.Contains(page, []byte("`"+m[1]+"`")) {

@@ -289,7 +289,11 @@ func TestExampleCPP(t *testing.T) {
 	if doubts := append(res.Warnings, res.Files[0].Warnings...); len(doubts) > 0 {
 		t.Error(doubts)
 	}
-	out, path = exampleCPP(t, "instrumented", res.Files[0].Target)
+	target, err := os.ReadFile(res.Files[0].Target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, path = exampleCPP(t, "instrumented", cctest.Source(t, "blocks.cpp", string(target)))
 	if !strings.HasPrefix(out, want) {
 		t.Errorf("%s", out)
 	}

@@ -376,20 +376,21 @@ func TestDamagedCache(t *testing.T) {
 		if err != nil || again.Cached || again.Path != first.Path {
 			t.Errorf("%s: %+v, %v", name, again, err)
 		}
-		if err := os.Remove(filepath.Join(filepath.Dir(first.Path), "sum")); err != nil {
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(first.Path), "sum")); err != nil {
+		t.Fatal(err)
+	}
+	for _, manifest := range glob(t, filepath.Join(cache, "*.read")) { // so that nothing is looked up
+		if err := os.Remove(manifest); err != nil {
 			t.Fatal(err)
 		}
-		for _, manifest := range glob(t, filepath.Join(cache, "*.read")) { // so that nothing is looked up
-			if err := os.Remove(manifest); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if again, err = build(t, spec); err != nil || again.Cached {
-			t.Errorf("%s, without a sum: %+v, %v", name, again, err)
-		}
-		if again, err = build(t, spec); err != nil || !again.Cached {
-			t.Errorf("%s, the next time: %+v, %v", name, again, err)
-		}
+	}
+	again, err := build(t, spec)
+	if err != nil || again.Cached {
+		t.Errorf("without a sum: %+v, %v", again, err)
+	}
+	if again, err = build(t, spec); err != nil || !again.Cached {
+		t.Errorf("the next time: %+v, %v", again, err)
 	}
 }
 

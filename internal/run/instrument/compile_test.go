@@ -28,10 +28,13 @@ func runProgram(t *testing.T, p cctest.Program, dir string, words, env []string)
 	return string(out)
 }
 
-// kept puts what was written to dir where compiled programs are found again.
-func kept(t *testing.T, dir string) string {
+// kept puts what was written to dir, and headers, where compiled programs are found again.
+func kept(t *testing.T, dir string, headers ...string) string {
 	t.Helper()
 	files := map[string]string{}
+	for _, name := range headers {
+		files[filepath.Base(name)] = read(t, name)
+	}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			files[name] = read(t, filepath.Join(dir, name))
@@ -60,19 +63,11 @@ func TestCompiled(t *testing.T) {
 	for _, w := range res.Files[0].Warnings {
 		warnings = append(warnings, strings.TrimPrefix(w.String(), source))
 	}
-	include, err := filepath.Abs(filepath.Dir(source))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := filepath.Abs(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := cctest.Program{Sources: []string{path}, Flags: []string{"-std=c++20"}, Compile: []string{"-I", include}}
+	p := cctest.Program{Sources: []string{source}, Flags: []string{"-std=c++20"}}
 	plain, _, _ := strings.Cut(runProgram(t, p, dir, nil, nil), "\n")
 	for _, define := range []string{"-UVERBOSE", "-DEARLY"} {
-		p.Dir, p.Sources = kept(t, dir), []string{"shapes.cpp"}
-		p.Compile = []string{"-Wall", "-Wno-unused", "-I", include, define}
+		p.Dir = kept(t, dir, filepath.Join("testdata", "compile", "events.h"))
+		p.Sources, p.Compile = []string{"shapes.cpp"}, []string{"-Wall", "-Wno-unused", define}
 		got := runProgram(t, p, dir, nil, nil)
 		first, counts, _ := strings.Cut(got, "\n")
 		if define == "-DEARLY" {
@@ -106,11 +101,7 @@ func needCompiler(t *testing.T) {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	needCompiler(t)
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	example := filepath.Join(root, "examples", "cpp")
+	const sdk, example = "../../../sdk/", "../../../examples/cpp"
 	sources, err := filepath.Glob(filepath.Join(example, "*.?pp"))
 	if err != nil || len(sources) == 0 {
 		t.Fatal("no sources", err)
@@ -127,8 +118,8 @@ func TestExample(t *testing.T) {
 	if err != nil || len(res.Warnings) > 0 {
 		t.Fatal(err, res.Warnings)
 	}
-	p := cctest.Program{Dir: kept(t, dir), Flags: []string{"-std=c++11", "-pthread"}}
-	p.Compile = []string{"-Wall", "-Werror", "-I", filepath.Join(root, "sdk")}
+	p := cctest.Program{Dir: kept(t, dir, sdk+"whyslow.hpp", sdk+"whyslow.h"),
+		Flags: []string{"-std=c++11", "-pthread"}, Compile: []string{"-Wall", "-Werror", "-I."}}
 	for _, f := range res.Files {
 		if len(f.Warnings) > 0 {
 			t.Error(f.Warnings)
