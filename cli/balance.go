@@ -26,6 +26,7 @@ type balanceOptions struct {
 	strategies     []string
 	memory         string
 	out            string
+	patch          string
 	run            bool
 	rounds         int
 	json           bool
@@ -81,6 +82,8 @@ Strategies: ` + strings.Join(balance.Names(), ", ") + `.
 	f.StringVar(&o.memory, "memory", "", "propose nothing that keeps more than this many `bytes` of DFs on a"+
 		" node, such as 4Gi")
 	f.StringVarP(&o.out, "output", "o", "", "write the best distribution to this `file`, for run --place")
+	f.StringVar(&o.patch, "patch", "", "write the best distribution as a change of the program's locators to"+
+		" this `file`, for patch -p1 or git apply")
 	f.BoolVar(&o.run, "run", false, "run the program with the best distribution, and compare")
 	f.IntVar(&o.rounds, "rounds", 1, "with --run, look for a better distribution this `number` of times")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
@@ -132,6 +135,8 @@ func runBalance(ctx context.Context, io console.IO, o *balanceOptions, path stri
 	if err != nil {
 		return err
 	}
+	best := d.Result.Best()
+	edits, sourceErr := rewrite(d, best)
 	var shown error
 	if o.json {
 		shown = writeJSON(io.Out, d)
@@ -143,15 +148,27 @@ func runBalance(ctx context.Context, io console.IO, o *balanceOptions, path stri
 		return badInput(shown)
 	}
 	err = tellMissing(io, problems)
+	if best == nil && (o.out != "" || o.patch != "") {
+		return badInput(errors.New("every distribution keeps more on a node than --memory allows"))
+	}
 	if o.out != "" {
-		best := d.Result.Best()
-		if best == nil {
-			return badInput(errors.New("every distribution keeps more on a node than --memory allows"))
-		}
 		if err := writePlacement(o.out, d, best); err != nil {
 			return err
 		}
 		io.Say("%s", o.out)
+	}
+	switch {
+	case o.patch == "":
+	case sourceErr != nil:
+		return badInput(sourceErr)
+	case len(edits) == 0:
+		io.Say("%s is not written: no locator needs to change, or none can", o.patch)
+	default:
+		folder, err := writePatch(o.patch, edits)
+		if err != nil {
+			return err
+		}
+		io.Say("%s: apply it with patch -d %s -p1 < %s", o.patch, folder, o.patch)
 	}
 	return err
 }

@@ -172,7 +172,7 @@ func runRounds(ctx context.Context, io console.IO, o *balanceOptions, path strin
 	best, bestOf, bestTrial := 0, d, recorded
 	for round := range o.rounds {
 		trial := d.Result.Best()
-		if trial == nil || trial.Strategy == balance.Recorded {
+		if trial == nil || trial.Place == nil || trial.Strategy == balance.Recorded {
 			break
 		}
 		if err := writePlacement(place, d, trial); err != nil {

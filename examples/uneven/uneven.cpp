@@ -21,8 +21,8 @@ void make_strip(int s, OutputDF &u, OutputDF &low, OutputDF &high)
 }
 
 // Each row becomes the mean of itself and its neighbours; above and below are those of the strips beyond.
-void step(int sleep, const InputDF &below, const InputDF &old, const InputDF &above, OutputDF &u, OutputDF &low,
-    OutputDF &high)
+void step(int sleep, const InputDF &below, const InputDF &old, const InputDF &above, OutputDF &u,
+    OutputDF &low, OutputDF &high)
 {
     usleep(sleep);
     const double *was = old.getData<double>();

@@ -61,14 +61,18 @@ type Trial struct {
 type Result struct {
 	Program *Program `json:"-"`
 	Trials  []*Trial `json:"trials"` // the fastest first, those that are too large last
+
+	only []string
 }
 
-// Best is the fastest that is not too large; nil where all are.
+// Best is the fastest of what was asked for that is not too large; nil where all are.
 func (r *Result) Best() *Trial {
-	if len(r.Trials) == 0 || r.Trials[0].TooLarge {
-		return nil
+	for _, t := range r.Trials {
+		if !t.TooLarge && (len(r.only) == 0 || slices.Contains(r.only, t.Strategy)) {
+			return t
+		}
 	}
-	return r.Trials[0]
+	return nil
 }
 
 // Of gives the trial of a strategy.
@@ -86,7 +90,7 @@ func Compute(ctx context.Context, s *simulate.Simulator, opt Options) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Program: p}
+	r := &Result{Program: p, only: opt.Only}
 	try := func(name string, place *simulate.Placement) error {
 		m := opt.Machine
 		m.Place = place

@@ -8,8 +8,18 @@ import (
 	"github.com/whyslow/whyslow/internal/run/placement"
 )
 
-// File is a placement as a file; program is the name of the program's file, for messages.
+// File is a placement as a file, nil being that of locators; program is the name of the program's file, for
+// messages.
 func (p *Program) File(place *simulate.Placement, program string) *placement.File {
+	return p.file(place, program, true)
+}
+
+// Needed is File without the DFs that nobody read: wherever they go, it must not complicate locators.
+func (p *Program) Needed(place *simulate.Placement, program string) *placement.File {
+	return p.file(place, program, false)
+}
+
+func (p *Program) file(place *simulate.Placement, program string, unread bool) *placement.File {
 	if place == nil {
 		place = p.Located
 	}
@@ -20,7 +30,7 @@ func (p *Program) File(place *simulate.Placement, program string) *placement.Fil
 		f.CFs = append(f.CFs, placement.CFs{Statement: site.Text, Line: site.Line, Label: site.Label,
 			Places: placement.Boxes(s.points)})
 	}
-	for _, n := range p.names(place) {
+	for _, n := range p.names(place, unread) {
 		f.DFs = append(f.DFs, placement.DFs{Name: n.name, Places: placement.Boxes(n.points)})
 	}
 	return f
@@ -60,12 +70,12 @@ func (p *Program) statements(place *simulate.Placement) (list []placed) {
 }
 
 // names gives the nodes of all units of DFs, by name.
-func (p *Program) names(place *simulate.Placement) (list []placed) {
+func (p *Program) names(place *simulate.Placement, unread bool) (list []placed) {
 	u, m := &p.units, p.Model()
 	done := make([]bool, len(u.ofDF))
 	at := map[string]int{}
 	for v, unit := range u.value {
-		if unit < 0 || done[unit] {
+		if unit < 0 || done[unit] || !unread && len(p.readers(uint32(v))) == 0 {
 			continue
 		}
 		done[unit] = true

@@ -50,6 +50,7 @@ type rule struct {
 	form ruleForm
 	name string
 	off  int32
+	end  int32 // behind its semicolon
 	ids  []*expr
 	e    *expr
 }
@@ -86,6 +87,8 @@ type stmt struct {
 	deletes []*expr // --> ( )
 	both    bool    // has >> as well as -->
 	rules   []*rule
+	open    int32 // of a call: behind the brace that opens its rules; 0 where it has none
+	end     int32 // of a call: its semicolon
 	e1, e2  *expr // for: bounds; while: condition, start; if: condition
 	out     *expr
 	lets    []letDef
@@ -98,6 +101,8 @@ type block struct {
 	df     []nameAt
 	stmts  []*stmt
 	rules  []*rule
+	open   int32 // behind the brace that opens its rules; 0 where it has none
+	end    int32 // behind its closing brace
 }
 
 type defKind uint8

@@ -210,6 +210,7 @@ func (c *checker) sub(d *def) {
 		}
 		sc.syms[s.name] = s
 	}
+	d.sub.rules = c.blank(d.body.open, d.body.end)
 	env := c.rules(d.body.rules, 's', nil)
 	c.block(d.body, sc, env, b)
 	c.finish()

@@ -336,8 +336,9 @@ func (p *parser) block(what string) *block {
 		p.fail(hint, "statement expected, not '}'")
 	}
 	p.at++
+	b.end = p.toks[p.at-1].end
 	if p.is("@") {
-		b.rules = p.behaviour()
+		b.rules, b.open = p.behaviour()
 	}
 	return b
 }

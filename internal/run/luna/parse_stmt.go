@@ -100,9 +100,10 @@ func (p *parser) call(s *stmt) {
 		s.both = false
 	}
 	if p.is("@") {
-		s.rules = p.behaviour()
+		s.rules, s.open = p.behaviour()
 	}
 	p.expect(";", "after the call of "+s.name)
+	s.end = p.toks[p.at-1].off
 }
 
 // commas reads one item or more, with commas between them.
@@ -134,11 +135,11 @@ func (p *parser) id(what string) *expr {
 	return e
 }
 
-// behaviour parses "@ { rules }".
-func (p *parser) behaviour() []*rule {
+// behaviour parses "@ { rules }". inside is the place behind its opening brace.
+func (p *parser) behaviour() (rules []*rule, inside int32) {
 	p.at++
 	open := p.expect("{", "after @")
-	var rules []*rule
+	inside = p.toks[p.at-1].end
 	for !p.accept("}") {
 		if p.cur().kind == tokEOF {
 			p.failAt(open, "", "'{' is never closed (rules)")
@@ -148,7 +149,7 @@ func (p *parser) behaviour() []*rule {
 	if len(rules) == 0 {
 		p.failAt(&p.toks[p.at-1], "", "a behaviour block needs at least one rule")
 	}
-	return rules
+	return rules, inside
 }
 
 func (p *parser) rule() *rule {
@@ -181,6 +182,7 @@ func (p *parser) rule() *rule {
 		}
 	}
 	p.expect(";", "after the rule "+r.name)
+	r.end = p.toks[p.at-1].end
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 // LocRule is a locator map as written: locator_cyclic a[i][j] => i + 1.
 type LocRule struct {
 	Pos         Pos
+	span        span
 	replicating bool
 	vars        []string // i, j
 	expr        string
@@ -51,7 +52,7 @@ func (r *LocRule) For(name string, indices int) string {
 // locRule is a map rule as kept with the references that it places.
 func (c *checker) locRule(m *mapRule) *LocRule {
 	if m.told == nil {
-		m.told = &LocRule{Pos: c.pos(m.r.off), replicating: m.replicating, expr: srcText(m.r.e)}
+		m.told = &LocRule{Pos: c.pos(m.r.off), span: c.span(m.r.off, m.r.end), replicating: m.replicating, expr: srcText(m.r.e)}
 		for _, v := range m.r.ids[0].idx {
 			m.told.vars = append(m.told.vars, v.name)
 		}

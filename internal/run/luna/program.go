@@ -92,6 +92,7 @@ type Sub struct {
 	Params []Param
 	// NFParams are the hidden int parameters; their frame slots follow those of Params.
 	NFParams []string
+	rules    blank  // where rules can be added
 	Body     *Block // always has a frame; its Values are Params then NFParams
 	Start    *Stmt  // Kind SubBody, Sub == this: the CF that creates the body's CFs
 	Pos      Pos
@@ -163,7 +164,8 @@ type Stmt struct {
 	Label     *NameRef // nil without label
 	LabelIdx  []*Expr
 
-	Home Home
+	Home  Home
+	rules blank // where its locator is, or can be added
 	// inputs to request together, wave by wave: indices into Inputs. Pushed inputs stand in a wave, too; those
 	// of Home.Waves and StartWaves do not
 	Waves     [][]int

@@ -130,6 +130,9 @@ func (c *checker) maps(rules []*rule, env *ruleEnv) *ruleEnv {
 func (x *stmtCtx) home(s *stmt, label *expr) {
 	h := &x.st.Home
 	own := s.effective("locator_cyclic", ruleExpr)
+	if x.st.rules = x.c.blank(s.open, s.end); len(own) > 0 {
+		x.st.rules = blank{written: x.c.span(own[0].off, own[0].end)}
+	}
 	if len(own) > 1 {
 		x.c.fault(StageRecom, own[1].off, "the other one is at "+x.c.pos(own[0].off).String(),
 			"two locators for one fragment")

@@ -90,19 +90,11 @@ func Movable(st *luna.Stmt) bool {
 // program has another name, most.
 func (f *File) Bind(p *luna.Program) (*Bound, error) {
 	b := &Bound{CFs: make([]Table, len(p.Stmts)), DFs: make([]Table, len(p.Decls))}
-	texts := map[string][]*luna.Stmt{}
-	for _, st := range p.Stmts {
-		texts[st.Text] = append(texts[st.Text], st)
-	}
-	same := map[string][]*CFs{}
-	for i := range f.CFs {
-		g := &f.CFs[i]
-		same[g.Statement] = append(same[g.Statement], g)
-	}
+	statements := f.statements(p)
 	found, unknown := 0, ""
 	for i := range f.CFs {
 		g := &f.CFs[i]
-		st := statement(g, same[g.Statement], texts[g.Statement])
+		st := statements[i]
 		if st == nil {
 			unknown = cmp.Or(unknown, g.Statement)
 			continue

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/whyslow/whyslow/internal/analysis/balance"
+	"github.com/whyslow/whyslow/internal/run/placement"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
@@ -16,6 +19,8 @@ type Distribution struct {
 		WallNS  int64 `json:"wall_ns"`
 	} `json:"recorded"`
 	*balance.Result
+	// Source are the rules to write for the best distribution; none where the program is not here
+	Source []placement.Rule `json:"source,omitempty"`
 }
 
 // Rounds is what runs took with the distributions found, one after the other.
@@ -89,6 +94,17 @@ func Distributed(w io.Writer, d *Distribution, lang string, opt Options) error {
 			}
 		}
 	}
+	if len(d.Source) > 0 {
+		a.para("Rules of LuNA that place the program as %s does:", d.Result.Best().Strategy).In = everywhere
+	}
 	t.show([]section{{Blocks: a.out}})
+	for _, r := range d.Source { // to be copied, so they are whole however long
+		for _, line := range r.Text {
+			fmt.Fprintf(t.w, "%s:%d  %s\n", filepath.Base(r.File), r.Line, line)
+		}
+		if r.Why != "" {
+			fmt.Fprintf(t.w, "%s:%d  %s: %s\n", filepath.Base(r.File), r.Line, r.What, t.say(r.Why))
+		}
+	}
 	return t.w.Flush()
 }
