@@ -3,11 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
@@ -226,22 +230,28 @@ func predict(ctx context.Context, line *console.Progress, o *predictOptions,
 	if o.noLatency {
 		machine.Latency, machine.Bandwidth = 0, 0
 	}
+	machines := []simulate.Machine{was} // first the recorded one, to see how good the simulation is
 	for _, n := range orAsRecorded(o.nodes, was.Nodes) {
 		for _, w := range orAsRecorded(o.workers, was.Workers) {
-			line.Set("%d of %d machines", len(p.Machines), max(1, len(o.nodes))*max(1, len(o.workers)))
 			machine.Nodes, machine.Workers = n, w
-			var r *simulate.Result
-			if o.out == "" {
-				r, err = s.Run(ctx, machine)
-			} else {
-				r, err = writePredicted(ctx, s, s.Complete(machine), m.Info, o.out)
-			}
-			if err != nil {
-				return nil, nil, ofTrace(ctx, cmp.Or(o.out, path), err)
-			}
-			p.Machines = append(p.Machines, r)
+			machines = append(machines, machine)
 		}
 	}
+	results := make([]*simulate.Result, len(machines))
+	var done atomic.Int64
+	err = procs.Each(ctx, runtime.GOMAXPROCS(0), len(machines), func(_, i int) (err error) {
+		if i > 0 && o.out != "" {
+			results[i], err = writePredicted(ctx, s, s.Complete(machines[i]), m.Info, o.out)
+		} else {
+			results[i], err = s.Run(ctx, machines[i])
+		}
+		line.Set("%d of %d machines", done.Add(1), len(machines))
+		return err
+	})
+	if err != nil {
+		return nil, nil, ofTrace(ctx, cmp.Or(o.out, path), err)
+	}
+	p.Recorded.PredictedNS, p.Machines = results[0].WallNS, results[1:]
 	return p, problems, nil
 }
 
@@ -283,7 +293,7 @@ func writePredicted(ctx context.Context, s *simulate.Simulator, machine simulate
 	}
 	r, err := s.Record(ctx, machine, dir, info.ID)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(dir)) // part of a prediction is of no use
 	}
 	info.Ended = trace.EndedDone
 	if r.Left > 0 {

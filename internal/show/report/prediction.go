@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"io"
+	"math"
 
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/words"
@@ -14,6 +16,8 @@ type Prediction struct {
 		Nodes   int   `json:"nodes"`
 		Workers int   `json:"workers"` // of each node
 		WallNS  int64 `json:"wall_ns"`
+		// PredictedNS is what the simulation says of the recorded machine itself.
+		PredictedNS int64 `json:"predicted_ns"`
 	} `json:"recorded"`
 	Costs    simulate.Costs     `json:"costs"`
 	Machines []*simulate.Result `json:"machines"`
@@ -26,16 +30,30 @@ func Predicted(w io.Writer, p *Prediction, lang string, opt Options) error {
 	rec := &p.Recorded
 	a.para("%s was recorded on %s with %s each: %s.", p.Program, counted(int64(rec.Nodes), "node"),
 		counted(int64(rec.Workers), "worker"), words.Time(rec.WallNS)).In = everywhere
-	g := a.table("", "#nodes", "#workers each", "#predicted", "#times as fast", "#busy", "#at least")
+	g := a.table("", "#nodes", "#workers each", "#predicted", "#times as fast", "#busy", "#at least", "")
 	g.In, g.Plain = everywhere, true
+	g.Heads[6].Bar = 20
+	fastest := int64(math.MaxInt64)
+	for _, m := range p.Machines {
+		fastest = min(fastest, max(m.WallNS, 1))
+	}
 	for _, m := range p.Machines {
 		wall := max(m.WallNS, 1)
+		bar := a.bar("u", fastest, wall)
+		if len(p.Machines) == 1 {
+			bar.Bar = 0
+		}
 		g.row(m.Nodes, m.Workers, words.Time(m.WallNS), float64(rec.WallNS)/float64(wall),
-			words.Share{Part: m.UsefulNS, Whole: wall * int64(m.Nodes*m.Workers)}, words.Time(m.LeastNS))
+			words.Share{Part: m.UsefulNS, Whole: wall * int64(m.Nodes*m.Workers)}, words.Time(m.LeastNS), bar)
 	}
 	if best := p.pays(); best != nil {
 		a.para("More than %s with %s each gain less than 5 %%.",
 			counted(int64(best.Nodes), "node"), counted(int64(best.Workers), "worker")).In = everywhere
+	}
+	if off := float64(rec.PredictedNS)/float64(max(rec.WallNS, 1)) - 1; math.Abs(off) >= 0.05 {
+		a.add(block{Warning: words.Say("Of the recorded machine itself %s are predicted, %s: expect other predictions to be as "+
+			"far off.", "Для самой записанной машины предсказано %s (%s): другие предсказания могут ошибаться так же.",
+			words.Time(rec.PredictedNS), fmt.Sprintf("%+.0f %%", 100*off)).In(t.lang), In: everywhere})
 	}
 	told := map[string]bool{}
 	for _, m := range p.Machines {
