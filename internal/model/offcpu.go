@@ -46,6 +46,7 @@ type slice struct {
 	early    int64 // it began that much before the span
 	measured bool
 	gap      bool
+	begins   bool // it goes on in the next span
 }
 
 // divideSpans gives executions without a CPU time of their own one, and notes why threads were off their
@@ -84,8 +85,15 @@ func (s *stream) divideSpans() {
 			list = append(list, x)
 			at = e.End
 		}
-		if at < span.To {
-			list = append(list, slice{run: run, ns: span.To - at, gap: true})
+		end := span.To
+		if run < s.Runs.len() {
+			end = min(max(s.Runs.at(run).Start, at), end)
+		}
+		if at < end {
+			list = append(list, slice{run: run, ns: end - at, gap: true})
+		}
+		if end < span.To { // the beginning of an execution that has the next span
+			list = append(list, slice{run: run, ns: span.To - end, begins: true})
 		}
 		shareCPU(list, cpu)
 		s.explain(list, span)
@@ -116,26 +124,33 @@ func shareCPU(list []slice, cpu int64) {
 	}
 }
 
-// explain divides the span's reasons among the slices by their time off the core, and notes what each got.
+// explain divides the span's reasons among the slices by their time off the core, and notes what each got. A
+// slice was blocked as far as the span was; what nothing explains counts as time in the queue.
 func (s *stream) explain(list []slice, span *threadSpan) {
-	off := int64(0)
+	off, blocked := int64(0), -span.CPU-span.Queued-span.Faulted
 	for i := range list {
 		off += list[i].off
+		blocked += list[i].ns
 	}
 	before := int64(0)
 	for i := range list {
 		x := &list[i]
-		o := OffProcessor{Execution: x.run, Queued: proportion(span.Queued, x.off, off)}
-		o.Faulted = min(proportion(span.Faulted, x.off, off), x.off-o.Queued)
-		if rest := x.off - o.Queued - o.Faulted; rest < leastBlocked {
-			o.Queued += rest
+		o := OffProcessor{Execution: x.run, Faulted: proportion(span.Faulted, x.off, off)}
+		o.Queued = x.off - o.Faulted
+		if b := min(proportion(blocked, x.off, off), o.Queued); b >= leastBlocked {
+			o.Queued -= b
 		}
 		if x.gap {
 			before = o.Queued
+		}
+		if x.gap || x.begins {
 			continue
 		}
 		if e := s.Runs.at(x.run); !x.measured {
 			e.CPU = x.early + x.ns - x.off
+		} else {
+			// Its CPU time is that of the call. Before the call no user code ran that might have been blocked.
+			o.Queued += x.early
 		}
 		if o.Before = before; span.Queued >= 0 && max(x.off, before) >= leastOff {
 			s.off = append(s.off, o)

@@ -13,7 +13,8 @@
 // is read once the thread has been off its core for WORTH since the last time: it cannot have grown by more.
 // Where WORTH of a span is still unexplained, voluntary switches tell whether the thread was blocked at all:
 // a hypervisor takes time that no queue knows of. Page faults tell whether it waited for the disk. What
-// remains in doubt counts as time in the queue.
+// remains in doubt counts as time in the queue. Switches are read at the end of every span in which the thread
+// was off its core: those of a pause of Go's own must not count for a CF after it.
 //
 // A span needs both readings from one thread that the worker did not share between them: the worker may have
 // moved on, and the thread may have run another worker. The thread remembers the last meter, the meter the
@@ -60,6 +61,7 @@ typedef struct thread {
 	int64_t at, cpu;   // when its CPU time was read last, and what it was
 	int64_t queued;    // run-queue delay when it was read last
 	int64_t off;       // time off the core since then
+	int64_t apart;     // likewise, since switches were read
 	int64_t faults;    // major page faults when they were read last
 	int64_t switches;  // voluntary ones, likewise; -1: not since the thread was left to others
 	ws_meter *meter;   // the last that used the thread
@@ -123,6 +125,7 @@ static void count(thread *t)
 {
 	struct rusage u;
 	if (getrusage(RUSAGE_THREAD, &u) != 0) return;
+	t->apart = 0;
 	t->faults = u.ru_majflt;
 	t->switches = u.ru_nvcsw;
 }
@@ -131,7 +134,9 @@ static void count(thread *t)
 static void look(thread *t, int64_t now)
 {
 	int64_t cpu = ws_read_clock(CLOCK_THREAD_CPUTIME_ID);
-	t->off += now - t->at - (cpu - t->cpu);
+	int64_t off = now - t->at - (cpu - t->cpu);
+	t->off += off;
+	t->apart += off;
 	t->at = now;
 	t->cpu = cpu;
 	if (t->off >= WORTH) {
@@ -152,9 +157,10 @@ static void close_span(ws_meter *m, thread *t, int64_t now, ws_span *s)
 	int64_t off = s->of - s->cpu;
 	s->queued = t->schedstat < 0 ? -1 : within(t->queued - m->queued, off);
 	s->faulted = 0;
+	int64_t faults = t->faults, switches = t->switches;
+	if (t->apart >= SHORT) count(t);
 	if (s->queued >= 0) {
-		int64_t rest = off - s->queued - m->waited, faults = t->faults, switches = t->switches;
-		if (rest >= WORTH) count(t);
+		int64_t rest = off - s->queued - m->waited;
 		if (rest >= WORTH && switches >= 0 && t->switches > switches)
 			s->faulted = t->faults > faults ? rest : 0;
 		else
@@ -198,7 +204,12 @@ void ws_enter(ws_meter *m, uint64_t cf, int how, ws_result *res)
 			if (now - t->at > NEAR) close_span(m, t, now, &m->before);
 		}
 	}
-	m->started = how == WS_EACH ? t->cpu + (ws_now() - t->at) : -1;
+	m->started = -1;
+	if (how == WS_EACH) {
+		int64_t since = ws_now() - t->at;
+		// It ran all the time, unless that is long: then it may have lost its core.
+		m->started = since <= NEAR ? t->cpu + since : ws_read_clock(CLOCK_THREAD_CPUTIME_ID);
+	}
 	__atomic_store_n(&t->cf, cf, __ATOMIC_RELAXED);
 	__atomic_store_n(&m->tid, t->tid, __ATOMIC_RELAXED);
 	t->active = m;
