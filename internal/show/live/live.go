@@ -111,7 +111,7 @@ type Run struct {
 	snap    *Snapshot     // the newest
 	pace    time.Duration // processor time that it took
 	made    time.Time     // when it was ready
-	making  chan struct{} // not nil while one is made; closed when it is there
+	making  *making       // of the newest one, nil: none is being made
 	seen    uint64        // events that had arrived when it was begun
 	parts   []*Snapshot   // of parts of a long run, the most recently used first
 	history history       // of a long run
@@ -520,7 +520,7 @@ func (r *Run) end(state string) {
 	long, making, watched := r.status.Events > r.limit(), r.making, time.Since(r.watched) < unwatched
 	r.mu.Unlock()
 	if making != nil {
-		<-making
+		<-making.done
 	}
 	var s *Snapshot
 	var err error

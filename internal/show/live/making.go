@@ -57,13 +57,20 @@ func (r *Run) refresh() {
 	r.startMaking()
 }
 
-// startMaking makes the newest snapshot in the background; the caller holds mu. Its done channel is closed
-// when the snapshot is there, before older parts of a long run are divided.
+// making is a snapshot that is being made.
+type making struct {
+	done      chan struct{} // closed when it is there
+	over      chan struct{} // closed when older parts of a long run are divided, too
+	arrived   uint64        // as Run.arrived when it was begun
+	happening bool          // the run was live then
+}
+
+// startMaking makes the newest snapshot in the background; the caller holds mu.
 func (r *Run) startMaking() {
-	done := make(chan struct{})
-	r.making = done
-	r.seen = r.status.Events
 	arrived, happening, parallel := r.arrived, r.status.State == StateLive, 0
+	is := &making{make(chan struct{}), make(chan struct{}), arrived, happening}
+	r.making = is
+	r.seen = r.status.Events
 	var asked *counters.Properties // those of the snapshot before, nil: nobody did
 	if happening && r.snap != nil {
 		parallel = 1 // it must not crowd out the program
@@ -94,7 +101,7 @@ func (r *Run) startMaking() {
 			}
 			r.mu.Unlock()
 		}
-		close(done)
+		close(is.done)
 		if err == nil {
 			r.update(func(st *Status) { st.SnapshotNS = s.Span.To })
 			_ = procs.Guard(func() error { r.remember(s); return nil }) // what is not kept is not known
@@ -105,6 +112,7 @@ func (r *Run) startMaking() {
 		r.mu.Lock()
 		r.making, r.pace, r.made = nil, took, time.Now()
 		r.mu.Unlock()
+		close(is.over)
 	})
 }
 
@@ -148,7 +156,7 @@ func (r *Run) drop() {
 // ctx ends.
 func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 	r.Watch()
-	for tried := false; ; tried = true {
+	for tried := false; ; {
 		r.mu.Lock()
 		if r.closed {
 			r.mu.Unlock()
@@ -158,9 +166,7 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 			r.mu.Unlock()
 			return nil, r.tooLarge
 		}
-		// A run that is over gets no more snapshots in the background; one from before its end does not do.
-		stale := r.snap != nil && r.status.State != StateLive && (r.snap.arrived != r.arrived || r.snap.happening)
-		if r.snap != nil && (!stale || tried) {
+		if r.snap != nil && (tried || !r.stale(r.snap.arrived, r.snap.happening)) {
 			s := r.snap
 			s.refs.Add(1)
 			r.mu.Unlock()
@@ -173,14 +179,24 @@ func (r *Run) Snapshot(ctx context.Context) (*Snapshot, error) {
 		if r.making == nil {
 			r.startMaking()
 		}
-		done := r.making
+		made, stale := r.making.done, r.stale(r.making.arrived, r.making.happening)
+		if stale { // the next one will do
+			made = r.making.over
+		}
 		r.mu.Unlock()
+		tried = !stale
 		select {
-		case <-done:
+		case <-made:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// stale says whether a snapshot does not do because it was begun before the run was over: of such a run no
+// more are made in the background. The caller holds mu.
+func (r *Run) stale(arrived uint64, happening bool) bool {
+	return r.status.State != StateLive && (happening || arrived != r.arrived)
 }
 
 // Prepare computes in the background what the first views of a finished run will ask for.
