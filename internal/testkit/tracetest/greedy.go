@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/tracefile"
@@ -25,25 +26,24 @@ func Greedy(t testing.TB, dir, what string, nodes int) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	var files []*tracefile.BlockFile
 	for node := range nodes {
-		greedyFile(t, filepath.Join(dir, tracefile.FileName(node)), what, node)
-	}
-}
-
-func greedyFile(t testing.TB, path, what string, node int) {
-	t.Helper()
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := tracefile.NewBlockFile(out, node, "", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := func(kind byte, count int, raw []byte) {
-		h := tracefile.Header{Kind: kind, Count: uint32(min(count, len(raw)))}
-		if err := f.Put(&h, raw); err != nil {
+		out, err := os.Create(filepath.Join(dir, tracefile.FileName(node)))
+		if err != nil {
 			t.Fatal(err)
+		}
+		f, err := tracefile.NewBlockFile(out, node, "", 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	put := func(count int, raw []byte) {
+		for _, f := range files {
+			h := tracefile.Header{Kind: tracefile.DefsBlock, Count: uint32(min(count, len(raw)))}
+			if err := f.Put(&h, raw); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	long := make([]byte, 64<<10)
@@ -51,60 +51,60 @@ func greedyFile(t testing.TB, path, what string, node int) {
 		const dfs = 1<<20 - 1
 		switch what {
 		case "names":
-			put(tracefile.DefsBlock, 1, greedyRows(255, func(i int) []byte {
-				return append(row(1, uint64(255*block+i+1)), long...)
-			}))
+			var rows []byte
+			for i := range 255 {
+				rows = append(rows, row(1, long, uint64(255*block+i+1))...)
+			}
+			put(1, greedyRows(255, rows))
 		case "sites":
-			put(tracefile.DefsBlock, 1, greedyRows(1<<20, func(i int) []byte {
-				return row(3, map[bool]uint64{true: uint64(block+1) << 21}[i == 1<<20-1]+1, 0, 0, 0, 0, 0, 0)
-			}))
+			rows := bytes.Repeat(row(3, nil, 1, 0, 0, 0, 0, 0, 0), dfs)
+			put(1, greedyRows(dfs+1, append(rows, row(3, nil, uint64(block+1)<<21+1, 0, 0, 0, 0, 0, 0)...)))
 		case "far":
 			if block == 0 {
-				put(tracefile.DefsBlock, 1, greedyRows(1, func(int) []byte {
-					return row(3, 1<<24-1, 0, 0, 0, 0, 0, 0)
-				}))
+				put(1, greedyRows(1, row(3, nil, 1<<24-1, 0, 0, 0, 0, 0, 0)))
 			}
 		case "dfs": // 16 blocks are as long as one of "block"
 			for part := range 15 {
-				put(tracefile.DefsBlock, dfs, greedyDFs((15*block+part)*dfs+1, dfs, 0))
+				put(dfs, greedyDFs((15*block+part)*dfs+1, dfs, 0))
 			}
 		case "block":
 			const n = 16<<20 - 64
-			put(tracefile.DefsBlock, n, greedyDFs(block*n+1, n, 0))
+			put(n, greedyDFs(block*n+1, n, 0))
 		case "identities":
 			for range 15 {
-				put(tracefile.DefsBlock, 1, greedyDFs(1, 1020, 1020))
+				put(1, greedyDFs(1, 1020, 1020))
 			}
 		case "kinds":
-			put(tracefile.DefsBlock, 1, greedyRows(3<<18, func(i int) []byte {
+			const kinds, names, again = 768, 16, 64
+			var rows []byte
+			for i := range kinds * names {
 				name := []byte{1, 'N', 3, 'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676%26), 0, 0}
-				return append(row(4, uint64(256+i%768)), name...)
-			}))
+				rows = append(rows, row(4, name, uint64(256+i%kinds))...)
+			}
+			put(1, greedyRows(kinds*names*again, bytes.Repeat(rows, again)))
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
+	for _, f := range files {
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
-// row is a definition: its tag and its numbers.
-func row(tag byte, words ...uint64) []byte {
-	b := []byte{tag}
+// row is a definition: its tag, the length of what follows, numbers, and bytes.
+func row(tag byte, end []byte, words ...uint64) []byte {
+	var b []byte
 	for _, w := range words {
 		b = binary.AppendUvarint(b, w)
 	}
-	return b
+	b = append(b, end...)
+	return append(binary.AppendUvarint([]byte{tag}, uint64(len(b))), b...)
 }
 
-// greedyRows is the payload of a block of definitions without DFs. each gives tag and content of one.
-func greedyRows(n int, each func(i int) []byte) []byte {
-	var rows []byte
-	for i := range n {
-		b := each(i)
-		rows = append(binary.AppendUvarint(append(rows, b[0]), uint64(len(b)-1)), b[1:]...)
-	}
-	raw := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(n)), uint64(len(rows)))
-	return append(append(raw, rows...), 0)
+// greedyRows is the payload of a block of n definitions without DFs.
+func greedyRows(n int, rows []byte) []byte {
+	head := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(n)), uint64(len(rows)))
+	return slices.Concat(head, rows, []byte{0})
 }
 
 // greedyDFs is the payload of a block of n DFs numbered from first, each with so many indices.
