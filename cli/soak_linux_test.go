@@ -570,7 +570,7 @@ func sameBlocks(t testing.TB, got, want string) {
 	}
 }
 
-var faults = regexp.MustCompile(`panic|goroutine \d|fault|does not end`)
+var faults = regexp.MustCompile(`panic|goroutine \d|fault|did not shut down`)
 
 // linesOf keeps the last of what is written.
 type linesOf struct {

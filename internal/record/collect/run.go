@@ -245,7 +245,7 @@ func (r *run) join(k *conn, h *stream.Hello, free func()) error {
 			continue
 		}
 		if s.last > k.number {
-			return &stream.Refusal{Code: stream.RefusedTaken, Text: "this sender has come back over another connection"}
+			return &stream.Refusal{Code: stream.RefusedTaken, Text: "its sender has come back over another connection"}
 		}
 		s.last = k.number
 	}
@@ -503,8 +503,8 @@ func (r *run) fail(node int, err error) *stream.Refusal {
 	return refusal
 }
 
-// written takes back what fail and full noted: something of a node was kept that a connection sent. If another
-// one has opened the node since, what that one says counts: it may have ended.
+// written takes back what fail and full noted: something of a node was kept that a connection sent. If
+// another one has opened the node since, what that one says counts: it may have ended.
 func (r *run) written(k *conn, node int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -175,8 +175,8 @@ func TestOlderConnection(t *testing.T) {
 	}
 }
 
-// TestLateHello: a sender gives a connection up before the welcome, comes back and sends everything. Only then
-// its first hello is read, which changes nothing.
+// TestLateHello: a sender gives a connection up before the welcome, comes back and sends everything. Only
+// then its first hello is read, which changes nothing.
 func TestLateHello(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.trace")
 	info := writeTrace(t, src, []int{0}, 100)

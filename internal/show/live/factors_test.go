@@ -388,7 +388,7 @@ func TestGrowing(t *testing.T) {
 // asSlou waits until all has arrived of a run, and compares its factors with slou.
 func asSlou(t *testing.T, r *Run, events uint64) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(4 * time.Minute)
 	over := r.ended(t)
 	for {
 		st, _ := r.Status()

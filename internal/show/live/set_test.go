@@ -85,7 +85,7 @@ func TestManyLiveRuns(t *testing.T) {
 	}
 	dead.Store(true)
 	for _, r := range list {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(4 * time.Minute); ; time.Sleep(time.Millisecond) {
 			if st, _ := r.Status(); st.State != StateLive {
 				break
 			} else if time.Now().After(end) {
