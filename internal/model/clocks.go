@@ -184,8 +184,8 @@ func (b *builder) processes() (process []int, several bool) {
 	return process, several
 }
 
-// shareClocks gives all nodes of a process, which read one clock, the comparisons of one of them: of that with
-// most, or the first of those.
+// shareClocks gives all nodes of a process, which read one clock, the comparisons of one of them: of that
+// with most, or the first of those.
 func (b *builder) shareClocks(process []int) {
 	compared, best := b.compared(), map[int]int{}
 	for n, p := range process {

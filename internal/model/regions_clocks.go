@@ -34,9 +34,9 @@ func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Threa
 	}
 }
 
-// severalHosts tells whether threads that entered regions read clocks that may differ. Where they looked
-// whether they read the same clock as node 0 (the collectors do, by the id of the running system), that counts.
-// Otherwise names of hosts do.
+// severalHosts tells whether threads that entered regions read clocks that may differ. What counts is what
+// they say themselves: collectors look whether they read the same clock as node 0, by the id of the running
+// system. Otherwise it is the names of the hosts.
 func (b *builder) severalHosts() bool {
 	compared, first := b.compared(), -1
 	sameAs0 := func(n int) bool {

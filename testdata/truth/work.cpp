@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -34,6 +35,15 @@ extern "C" {
 
 void c_put(OutputDF &c, int v) { c.setValue(v); }
 void c_work(int us) { sink = spin(us); }
+// A thread that calls it stays on a core.
+void c_work_on(int core, int us)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sink = spin(us);
+}
 void c_step(OutputDF &c, int before, int us) { sink = spin(us); c.setValue(before + 1); }
 void c_make(OutputDF &c, int bytes, int us) { sink = spin(us); c.create<char>(bytes)[0] = 1; }
 void c_grow(OutputDF &c, const InputDF &, int bytes, int us) { c_make(c, bytes, us); }

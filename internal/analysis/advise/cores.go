@@ -180,6 +180,18 @@ func (a *advisor) whoTookCores() words.Text {
 
 var threads = words.Noun{One: "thread", More: "threads", Russian: [3]string{"поток", "потока", "потоков"}}
 
+// slowNode is the node whose CFs alone were pre-empted: of the time that all were, it lost more than nine
+// tenths. nil: there is none.
+func (a *advisor) slowNode() *slou.Node {
+	ns := a.res.Factors.InsideNS()
+	for i := range a.res.Nodes {
+		if n := &a.res.Nodes[i]; len(a.res.Nodes) > 1 && 10*n.Factors.InsideNS() > 9*ns {
+			return n
+		}
+	}
+	return nil
+}
+
 // printable replaces what a terminal might take for a command.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -222,6 +234,10 @@ func (a *advisor) offProcessor() {
 			a.share(late))
 	}
 	ns += late
+	if n := a.slowNode(); n != nil {
+		evidence["node"] = n.Node
+		text = words.Say("%s, nearly all of it on node %d", "%s, почти всё это на узле %d", text, n.Node)
+	}
 	text = words.Say("%s: %s", "%s: %s", text, a.whoTookCores())
 	if h := a.crowded(); h != nil {
 		a.add("preempted", 0, min(ns, h.Excess), coresBound(h), evidence, text)

@@ -204,6 +204,10 @@ func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
 		where = words.Say(", `%s`", ", `%s`", c.What)
 	}
 	say := gaveUp[largest]
+	if largest == slou.PartBlocked && a.facts != nil && a.facts.m.Info.Settings["waits"] == "off" {
+		say.remedy = words.Phrase{"Run it without --no-waits to see what they wait for.",
+			"Запустите её без --no-waits, чтобы увидеть, чего они ждут."}
+	}
 	a.addTime("blocked", ns, words.Say("Without such waits the workers would have that much more time.",
 		"Столько времени рабочих потоков освободилось бы без такого ожидания."),
 		map[string]any{"part": largest.String(), "blocked_ns": ns, "part_ns": w.Of(largest), "consumer": c.Consumer,

@@ -100,6 +100,11 @@ func sumsCases() map[string]sumsCase {
 			r.OneOff = true
 			return r
 		}(), "off-core", []string{"100 ms (50.0 %), mostly in `step`: pre-empted, or blocked"}},
+		"one slow node": {func() *slou.Result {
+			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
+			r.Nodes[1].Factors.O = &slou.Share{Parts: map[string]int64{"preempt": 95e6}}
+			return r
+		}(), "preempted", []string{"pre-empted for 100 ms (50.0 %), nearly all of it on node 1: other threads"}},
 		"too few cores": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
 			r.Hosts = []slou.Host{{Host: "h", Cores: 2, Workers: 8}}
