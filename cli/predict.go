@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,6 +27,7 @@ import (
 
 type predictOptions struct {
 	nodes, workers []int
+	machineFile    string
 	links          linkOptions
 	speed, cost    []string
 	noLatency      bool
@@ -119,6 +121,8 @@ single machine as a trace, which report, view and diff read like any other.
 	f.IntSliceVarP(&o.nodes, "nodes", "n", nil, "`numbers` of nodes, such as 1,2,4 (default: as recorded)")
 	f.IntSliceVarP(&o.workers, "workers", "w", nil, "`numbers` of workers of each node (default: as recorded)")
 	o.links.addTo(f)
+	f.StringVar(&o.machineFile, "machine", "", "`file` that describes a machine whose nodes or links differ"+
+		" (docs/predicting.md)")
 	f.StringArrayVar(&o.speed, "speed", nil, "`CODE=FACTOR`: that code fragment is so many times as fast")
 	f.StringArrayVar(&o.cost, "cost", nil, "`WHAT=TIME`: that work of the run-time system takes so long: "+
 		strings.Join(simulate.CostNames(), ", "))
@@ -153,6 +157,11 @@ func (o *predictOptions) check(changed func(string) bool) error {
 	if err := o.links.check("predict", changed, m); err != nil {
 		return err
 	}
+	if o.machineFile != "" {
+		if err := o.readMachine(changed); err != nil {
+			return err
+		}
+	}
 	for _, s := range o.speed {
 		code, factor, _ := strings.Cut(s, "=")
 		v, err := strconv.ParseFloat(factor, 64)
@@ -173,6 +182,27 @@ func (o *predictOptions) check(changed func(string) bool) error {
 	if o.out != "" && max(len(o.nodes), len(o.workers)) > 1 {
 		return console.Misuse("predict: -o writes one run: give one number of nodes and one of workers")
 	}
+	return nil
+}
+
+// readMachine reads --machine.
+func (o *predictOptions) readMachine(changed func(string) bool) error {
+	for _, flag := range []string{"nodes", "workers", "cores", "link-latency", "link-bandwidth"} {
+		if changed(flag) {
+			return console.Misuse("predict: --%s: --machine says that", flag)
+		}
+	}
+	text, err := os.ReadFile(o.machineFile)
+	if err != nil {
+		return badInput(err)
+	}
+	m, err := simulate.ParseMachine(text)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", o.machineFile, err))
+	}
+	o.nodes, o.workers = []int{m.Nodes}, []int{m.Workers}
+	m.Speed = o.machine.Speed
+	o.machine = m
 	return nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Costs are what the run-time system takes for its own work, in nanoseconds, as measured in a recorded run: see
-// gaps.go for what workers do, and links for messages.
+// Costs are what the run-time system takes for its own work, in nanoseconds, as measured in a recorded run:
+// see gaps.go for what workers do, and links for messages.
 type Costs struct {
 	StartNS float64 `json:"start_ns"` // from the start of the first worker to that of the first CF
 	// DispatchNS is from the end of one execution to the start of the next CF, which was queued already;
@@ -77,9 +77,9 @@ func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
 	return c, bandwidth
 }
 
-// links measures what a message and an answer take, beyond the latency of an emulated link, which is given in
-// nanoseconds. It gives the bytes per second of a link, 0 where even large messages take no longer than small
-// ones. The quickest quarter tells of both: others waited for the receiver, or for a core.
+// links measures what a message and an answer take, beyond the latency of an emulated link, which is given
+// in nanoseconds. It gives the bytes per second of a link, 0 where even large messages take no longer than
+// small ones. The quickest quarter tells of both: others waited for the receiver, or for a core.
 func links(m *model.Model, c *Costs, latency, known float64,
 	set func(to *float64, name string, list []float64)) (bandwidth float64) {
 	all := flights(m, latency, known)

@@ -8,10 +8,10 @@ import (
 // crowd is what the run-time system's own threads (collecting garbage, handling messages, writing the trace)
 // take from the workers.
 //
-// Others than this program may have had the core that a thread waited for, and will not be there again. But its
-// own threads will: as far as their CPU time explains what was waited for, that stays part of what was
-// measured. It leaves where every worker gets a core and there are some to spare. Where there was a spare core
-// and now is none, their whole CPU time slows the workers.
+// Others than this program may have had the core that a thread waited for, and will not be there again. But
+// its own threads will: as far as their CPU time explains what was waited for, that stays part of what was
+// measured. It leaves where every worker gets a core and there are some to spare. Where there was a spare
+// core and now is none, their whole CPU time slows the workers.
 type crowd struct {
 	cores  int     // of the recorded machine; 0: not known
 	own    float64 // part of what was waited for a core that is due to these threads

@@ -8,10 +8,10 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// What a worker does between two executions is not recorded by itself: it stores values, creates CFs, looks at
-// CFs and sets them aside, sends, wakes others, and takes the next CF. But it is known how often it did each.
-// The costs are those with which the lengths of all gaps are explained best (least squares, none below 0),
-// scaled so that they explain the whole of the time: what is rare but long counts too.
+// What a worker does between two executions is not recorded by itself: it stores values, creates CFs, looks
+// at CFs and sets them aside, sends, wakes others, and takes the next CF. But it is known how often it did
+// each. The costs are those with which the lengths of all gaps are explained best (least squares, none below
+// 0), scaled so that they explain the whole of the time: what is rare but long counts too.
 
 // what a worker does in a gap
 const (
@@ -59,8 +59,8 @@ func (m *moments) in(from, to int64) (first, end int) {
 }
 
 // gapsOf lists the gaps of a run; what one created CF takes inside structured ones, and the times from the
-// readiness of a CF to the moment at which a parked worker was awake for it. own is the part of waiting for cores
-// that the run-time system's own threads are the reason for.
+// readiness of a CF to the moment at which a parked worker was awake for it. own is the part of waiting for
+// cores that the run-time system's own threads are the reason for.
 func gapsOf(m *model.Model, own float64) (list gaps, create float64, wake []float64) {
 	doing := make([][tasks]moments, len(m.Nodes))
 	add := func(node, what int, t int64) {

@@ -90,7 +90,8 @@ func (s *Simulator) Record(ctx context.Context, m Machine, dir, id string) (*Res
 		return nil, err
 	}
 	r.res.Nodes, r.res.Workers, r.res.Doubts = m.Nodes, m.Workers, s.doubts(r)
-	r.res.LeastNS = max(s.g.chain(r.factor), r.res.UsefulNS/int64(m.Nodes*m.Workers))
+	all, fastest := m.power()
+	r.res.LeastNS = int64(max(float64(s.g.chain(r.factor))/fastest, float64(r.res.UsefulNS)/all))
 	return &r.res, nil
 }
 
@@ -104,7 +105,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 	r.node, r.keeper = g.on(&m, s.recorded.Nodes)
 	r.posted[0] = true
 	r.mayBeStolen()
-	if m.Bandwidth > 0 {
+	if m.Bandwidth > 0 || m.Uneven != nil && m.Uneven.Bandwidth > 0 {
 		r.link = make([]int64, m.Nodes*m.Nodes)
 	}
 	for x := range g.cf {
@@ -225,12 +226,13 @@ func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int6
 func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) {
 	r.res.Messages++
 	t := r.now + int64(wait)
-	if r.link != nil {
+	latency, bandwidth := r.m.link(from, to)
+	if bandwidth > 0 {
 		free := &r.link[from*r.m.Nodes+to]
-		t = max(t, *free) + int64(float64(bytes)/r.m.Bandwidth*1e9)
+		t = max(t, *free) + int64(float64(bytes)/bandwidth*1e9)
 		*free = t
 	}
-	r.push(t+int64(r.m.Latency+r.m.Costs.TransportNS), what, a, uint32(from))
+	r.push(t+int64(latency+r.m.Costs.TransportNS), what, a, uint32(from))
 }
 
 // enqueue appends a CF to the queue of a node, for a parked worker if there is one: true.
@@ -320,16 +322,16 @@ func (r *run) look(cf, w uint32) {
 	if g.atomic(cf) {
 		own := float64(g.own[x]) * r.factor[g.m.CodeOf(model.CF(cf))]
 		r.res.UsefulNS += int64(own)
-		slow := g.crowd.slowdown(r.active, r.m)
+		slow := g.crowd.slowdown(r.active, r.m) / r.m.speed(node)
 		start := r.now + int64((took+max(0, c.DispatchNS+float64(g.odd[x])))*slow)
 		end := start + int64((own+float64(g.waited[x]))*slow)
 		if g.crowd.full && spare(r.m) {
-			end = start + int64(own)
+			end = start + int64(own/r.m.speed(node))
 		}
 		r.rec.executed(start, end, int64(own), x)
 		r.push(end, executed, cf, w)
 	} else {
-		slow := g.crowd.slowdown(r.active, r.m)
+		slow := g.crowd.slowdown(r.active, r.m) / r.m.speed(node)
 		start := r.now + int64((took+max(0, c.StructuredNS+float64(g.odd[x])))*slow)
 		end := start + int64(slow*c.CreateNS*float64(1+g.kidAt[x+1]-g.kidAt[x]))
 		r.rec.executed(start, end, -1, x)
@@ -342,7 +344,7 @@ func (r *run) finish(cf, w uint32) {
 	g, c := r.g, &r.m.Costs
 	x, node := r.at[cf], r.nodeOf(w)
 	r.res.Executed++
-	pass := func(ns float64) { r.now += int64(ns) }
+	pass := func(ns float64) { r.now += int64(ns / r.m.speed(node)) }
 	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
 		home := r.home(v)
 		pass(c.PostNS)

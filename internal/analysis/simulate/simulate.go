@@ -17,8 +17,8 @@
 //
 // # What is not
 //
-// A program that was recorded is one course of events: one whose CFs depend on what came first might do something
-// else elsewhere.
+// A program that was recorded is one course of events: one whose CFs depend on what came first might do
+// something else elsewhere.
 package simulate
 
 import (
@@ -45,6 +45,8 @@ type Machine struct {
 	Speed map[string]float64 // by code fragment: how many times as fast as recorded
 	Costs Costs              // of the run-time system
 	Place *Placement         // nil: as locators say
+	// Uneven is what differs between nodes and links, of which it has as many as Nodes; nil: nothing.
+	Uneven *Uneven
 }
 
 // Simulator runs one recorded program as often as wanted. Any number of goroutines may use it.
@@ -156,8 +158,9 @@ func (s *Simulator) doubts(r *run) []words.Text {
 }
 
 // chain is the longest chain of executions, in nanoseconds of user code: each needs its values, the CF that
-// created its own, and the execution of its own before it. They are taken in the order in which they started;
-// where clocks put one before what it needs, that link of the chain does not count, and the bound is lower.
+// created its own, and the execution of its own before it. They are taken in the order in which they
+// started; where clocks put one before what it needs, that link of the chain does not count, and the bound
+// is lower.
 func (g *graph) chain(factor []float64) (longest int64) {
 	ended := make([]int64, len(g.cf))
 	for _, x := range g.started {

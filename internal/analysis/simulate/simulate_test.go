@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,8 @@ func TestAgain(t *testing.T) {
 			s := simulator(t, recording(t, name))
 			dir := filepath.Join(t.TempDir(), "predicted.trace")
 			m := s.Complete(ownCores)
+			signals := map[string]float64{"signal": 0} // not in every trace
+			m.Costs = m.Costs.With(signals, false, false)
 			r, err := s.Record(context.Background(), m, dir, trace.NewRunID())
 			if err != nil {
 				t.Fatal(err)
@@ -96,8 +99,9 @@ func TestAgain(t *testing.T) {
 			if again.Wall() != r.WallNS {
 				t.Errorf("the trace lasts %d ns, %d were predicted", again.Wall(), r.WallNS)
 			}
-			r2 := run(t, simulator(t, again), ownCores)
-			t.Logf("%+v\n%+v", s.Recorded(), simulator(t, again).Recorded())
+			s2, m2 := simulator(t, again), ownCores
+			m2.Costs = s2.Recorded().Costs.With(signals, false, false)
+			r2 := run(t, s2, m2)
 			if d := math.Abs(float64(r2.WallNS-r.WallNS)) / float64(r.WallNS); d > 0.05 {
 				t.Errorf("%d ns the first time, %d ns the second: %.1f %% apart", r.WallNS, r2.WallNS, 100*d)
 			}
@@ -135,8 +139,8 @@ func bag(lengths []int) string {
 	return b.String()
 }
 
-// More workers are never slower where CFs do not depend on each other and to wake a worker takes no time, and a CF that is twice as fast takes
-// half of the time; work and the longest CF bound every result.
+// More workers are never slower where CFs do not depend on each other and to wake a worker takes no time,
+// and a CF that is twice as fast takes half of the time; work and the longest CF bound every result.
 func TestBag(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.IntRange(1000, 100_000), 1, 60).Draw(t, "lengths")
@@ -210,8 +214,8 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// CFs that can be stolen are: nodes that nothing is placed on take their part of them, and what is written is a
-// consistent trace.
+// CFs that can be stolen are: nodes that nothing is placed on take their part of them, and what is written
+// is a consistent trace.
 func TestStealing(t *testing.T) {
 	lengths := slices.Repeat([]int{100_000}, 40)
 	alone := simulator(t, sloutest.Build(t, bag(lengths)))
@@ -242,4 +246,77 @@ func TestStealing(t *testing.T) {
 	if r := run(t, simulator(t, again), ownCores); r.Stolen < 20 || r.WallNS > 2_000_000 {
 		t.Errorf("from the predicted trace: %+v", r)
 	}
+}
+
+// Nodes that are slower take as much longer, and links between groups are others.
+func TestUneven(t *testing.T) {
+	machine, err := simulate.ParseMachine([]byte(
+		`{"nodes": 1, "workers": 1, "speeds": [{"nodes": "0", "speed": 0.5}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := simulator(t, sloutest.Build(t, bag([]int{1_000_000})))
+	even, slow := run(t, s, simulate.Machine{Cores: -1}), run(t, s, machine)
+	if d := float64(slow.WallNS) / float64(even.WallNS); d < 1.9 || d > 2.01 || slow.LeastNS != 2*even.LeastNS {
+		t.Errorf("at half the speed %+v, else %+v", slow, even)
+	}
+
+	heat := simulator(t, recording(t, "heat"))
+	near := heat.Complete(ownCores)
+	near.Latency = 0
+	far := near
+	far.Uneven = &simulate.Uneven{Speed: []float64{1, 1, 1}, Group: []int{1, 2, 2}, Latency: 1e6}
+	further := near
+	further.Latency = 1e6
+	a, b, c := run(t, heat, near).WallNS, run(t, heat, far).WallNS, run(t, heat, further).WallNS
+	if !(a < b && b <= c) {
+		t.Errorf("%d, with one far group %d, with far nodes %d", a, b, c)
+	}
+}
+
+func TestParseMachine(t *testing.T) {
+	m, err := simulate.ParseMachine([]byte(`{
+	"nodes": 4, "workers": 2, "cores": 16,
+	"link": {"latency": "5us", "bandwidth": "10G"},
+	"speeds": [{"nodes": "1,3", "speed": 0.5}],
+	"groups": ["0-1", "2-3"],
+	"between": {"latency": "50us", "bandwidth": "none"}
+}`))
+	want := simulate.Machine{Nodes: 4, Workers: 2, Cores: 16, Latency: 5000, Bandwidth: 1e10,
+		Uneven: &simulate.Uneven{Speed: []float64{1, 0.5, 1, 0.5}, Group: []int{1, 1, 2, 2}, Latency: 50_000}}
+	if err != nil || !reflect.DeepEqual(m, want) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for text, want := range map[string]string{
+		"":                            "EOF",
+		"{\n\"nodes\": x}":            "line 2: invalid character 'x' looking for beginning of value",
+		`{"nodes": 2, "worker": 1}`:   `json: unknown field "worker"`,
+		`{"nodes": 2}`:                "workers: 0: give a number from 1 to 4096",
+		`{"nodes": 0, "workers": 1}`:  "nodes: 0: give a number from 1 to 65536",
+		`{"nodes": 1, "workers": 1}1`: "more than one value",
+		`"speeds": [{"nodes": "1", "speed": 2}]}`: `speeds: nodes: "1": give nodes from 0 to 0, such as 0-3,7`,
+		`"speeds": [{"nodes": "0", "speed": 0}]}`: "speeds: 0: give a factor over 0, such as 0.5",
+		`"link": {"latency": "-1s"}}`:             `link: latency: "-1s": give a time such as 50us`,
+		`"link": {"bandwidth": "x"}}`:             `link: bandwidth: "x": give bytes per second, such as 1G, or none`,
+		`"groups": ["0"]}`:                        "groups and between, the links between groups, belong together",
+		`"groups": ["0", "0"], "between": {}}`:    "groups: node 0 is in two groups",
+	} {
+		if strings.HasPrefix(text, `"`) { // the rest of the description of a machine
+			text = `{"nodes": 1, "workers": 1, ` + text
+		}
+		if _, err := simulate.ParseMachine([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, expected %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParseMachine(f *testing.F) {
+	f.Add([]byte(`{"nodes": 4, "workers": 2, "speeds": [{"nodes": "1,3", "speed": 0.5}],
+		"groups": ["0-1"], "between": {}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := simulate.ParseMachine(text)
+		if err == nil && (m.Nodes < 1 || m.Uneven != nil && len(m.Uneven.Speed) != m.Nodes) {
+			t.Errorf("%+v", m)
+		}
+	})
 }

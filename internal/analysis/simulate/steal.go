@@ -46,7 +46,8 @@ func (r *run) askForWork(node int) {
 	r.asks[node] = true
 	for to := range r.m.Nodes {
 		if to != node {
-			r.push(r.now+int64(r.m.Latency+r.m.Costs.TransportNS), thiefCame, uint32(node), uint32(to))
+			latency, _ := r.m.link(node, to)
+			r.push(r.now+int64(latency+r.m.Costs.TransportNS), thiefCame, uint32(node), uint32(to))
 		}
 	}
 }
