@@ -13,6 +13,9 @@ HAVE_MPI       = { command -v mpirun && pkg-config --exists ompi-c; } >/dev/null
 HAVE_SHMEM     = { command -v oshrun && command -v oshcc; } >/dev/null 2>&1
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
+# What one clone has compiled another finds in Go's cache.
+export GOFLAGS := -trimpath $(GOFLAGS)
+
 .PHONY: build mpi sdk page demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
@@ -49,14 +52,14 @@ RUNTESTS   := go run ./internal/testkit/runtests
 LONG_FIRST := ./cli ./web ./internal/show/experiment ./sdk/...
 REST       := $$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))")
 # What test leaves to test-long: what is like another test and takes long. Tests themselves try less, see package effort.
-LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
+LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestDocs$$/^extending|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$
 # What test does not run under -race: long, and nothing in it is concurrent, or it asks about the language, not about
 # what workers do to each other. Everything else in the concurrent packages runs under -race alone; test-long runs
 # all of it both ways.
 SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|6|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
 	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams)$$
 SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./internal/run/engine ./trace
-BENCH_LEFT := TestQuick/^(page|watched|follow|share|stream)$$
+BENCH_LEFT := TestQuick/^(cf|size|page|watched|follow|share|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
 
 checks: tools
