@@ -92,7 +92,7 @@ var (
 	// must be whole.
 	interruptGrace = 250 * time.Millisecond // for workers in user code
 	meetGrace      = 150 * time.Millisecond // for a group that may not meet any more
-	leftGrace      = 100 * time.Millisecond // for others to say which CFs they leave
+	leftGrace      = 150 * time.Millisecond // after that, for others to say which CFs they leave
 	closeGrace     = 100 * time.Millisecond // for the network
 )
 
@@ -115,7 +115,8 @@ type process struct {
 	// itself, those of the program for its beginning, which no other message comes before.
 	connected, begun chan struct{}
 
-	lefts chan []trace.InsideInfo // at node 0: what others tell after an interrupt
+	asked time.Time               // when it learnt of an interrupt
+	lefts chan []trace.InsideInfo // at node 0: what others tell then
 
 	deafMu sync.Mutex
 	deaf   bool // nothing of the program happens here any more; its stream belongs to Run
@@ -327,15 +328,15 @@ func (p *process) tellJSON(kind uint8, v any) {
 	p.tell(0, kind, b)
 }
 
-// gatherLeft brings the names of the CFs that an interrupt has left in user code to node 0, which waits only
-// a moment for them.
+// gatherLeft brings the names of the CFs that an interrupt has left in user code to node 0. It waits for them
+// as long as the workers of others may take, and a moment more.
 func (p *process) gatherLeft() {
 	h := &p.eng.watch
 	if p.node != 0 {
 		p.tellJSON(msgLeft, h.left)
 		return
 	}
-	late := time.After(leftGrace)
+	late := time.After(time.Until(p.asked.Add(interruptGrace + leftGrace)))
 	for range p.nodes - 1 {
 		select {
 		case left := <-p.lefts:
@@ -354,6 +355,7 @@ func (p *process) stopped() time.Duration {
 	var fault *ProgramError
 	switch {
 	case errors.Is(e.err, ErrInterrupted):
+		p.asked = time.Now()
 		p.passInterrupt()
 		return interruptGrace
 	case p.node == 0 && e.err == nil:
