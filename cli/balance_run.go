@@ -24,8 +24,8 @@ import (
 )
 
 // repeated are the flags of a recorded run that its repetitions have, too.
-var repeated = []string{"nodes", "workers", "thread-clock", "no-waits", "link-latency", "link-bandwidth", "hold",
-	"no-steal", "define", "cpp-dir", "cpp-source", "optimize"}
+var repeated = []string{"nodes", "workers", "thread-clock", "no-waits", "link-latency", "link-bandwidth",
+	"hold", "no-steal", "define", "cpp-dir", "cpp-source", "optimize"}
 
 // repetition runs a recorded program again.
 type repetition struct {

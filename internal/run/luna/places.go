@@ -52,7 +52,8 @@ func (r *LocRule) For(name string, indices int) string {
 // locRule is a map rule as kept with the references that it places.
 func (c *checker) locRule(m *mapRule) *LocRule {
 	if m.told == nil {
-		m.told = &LocRule{Pos: c.pos(m.r.off), span: c.span(m.r.off, m.r.end), replicating: m.replicating, expr: srcText(m.r.e)}
+		m.told = &LocRule{Pos: c.pos(m.r.off), span: c.span(m.r.off, m.r.end), replicating: m.replicating,
+			expr: srcText(m.r.e)}
 		for _, v := range m.r.ids[0].idx {
 			m.told.vars = append(m.told.vars, v.name)
 		}

@@ -33,7 +33,8 @@ type blank struct {
 // span is that of the preprocessed text from one offset up to another.
 func (c *checker) span(from, to int32) span {
 	first, last := c.org[from], c.org[max(to-1, from)]
-	s := span{from: c.posOf(first), to: c.posOf(last), known: first.exp == 0 && last.exp == 0 && first.file == last.file}
+	s := span{from: c.posOf(first), to: c.posOf(last),
+		known: first.exp == 0 && last.exp == 0 && first.file == last.file}
 	s.to.Col++
 	return s
 }

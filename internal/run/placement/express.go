@@ -40,8 +40,8 @@ const (
 )
 
 // express finds an expression for the nodes of points, whose numbers are those of variables; "" where there
-// is none. LuNA takes it modulo the nodes. Expressions are tried from the simplest on: a number; one variable,
-// as blocks and strides; several variables, linear; tables of those.
+// is none. LuNA takes it modulo the nodes. Expressions are tried from the simplest on: a number; one
+// variable, as blocks and strides; several variables, linear; tables of those.
 func express(points []Point, vars []variable, nodes int) string {
 	shifted := make([]Point, len(points))
 	for i, p := range points {
