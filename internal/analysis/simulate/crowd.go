@@ -58,8 +58,8 @@ func crowdOf(m *model.Model) (c crowd) {
 
 // slowdown is how many times as long as recorded everything takes while so many of a machine's workers are
 // active.
-func (c *crowd) slowdown(active int, m *Machine) float64 {
-	switch spare, crowding := spare(m), float64(active)/float64(m.Cores); {
+func (c *crowd) slowdown(active float64, m *Machine) float64 {
+	switch spare, crowding := spare(m), active/float64(m.Cores); {
 	case spare && c.full:
 		return 1 / (1 + c.waited)
 	case spare:

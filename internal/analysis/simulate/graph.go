@@ -17,6 +17,7 @@ type graph struct {
 	first  []uint32  // by CF, and one more: its executions are first[cf] <= x < first[cf+1]
 	cf     []uint32  // by execution
 	own    []int64   // ns on its worker on the recorded machine: user code, or making the CFs of a structured one
+	asleep []float32 // by execution: part of its time for which its thread had given up the core
 	waited []float32 // ns in own code for a core that the run-time system's own threads had
 	odd    []float32 // ns by which the gap before it was longer than costs explain
 	node   []uint16  // where it ran
@@ -74,6 +75,10 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 		if m.Atomic(cf) {
 			own, queued = ownTime(m, int(e))
 		}
+		g.asleep = append(g.asleep, 0)
+		if own > 0 && m.Atomic(cf) {
+			g.asleep[len(g.asleep)-1] = float32(min(float64(blocked(m, int(e)))/float64(own), 1))
+		}
 		g.waited = append(g.waited, float32(g.crowd.own*float64(queued)))
 		g.cf, g.own, g.node = append(g.cf, uint32(cf)), append(g.own, max(own, 0)), append(g.node, uint16(node))
 		for _, df := range m.Inputs(int(e)) {
@@ -122,15 +127,24 @@ func ownTime(m *model.Model, e int) (own, queued int64) {
 	if m.ExecCPU[e] < 0 {
 		return end - start, 0
 	}
-	own = m.ExecCPU[e]
+	own = min(m.ExecCPU[e]+blocked(m, e), end-start)
+	return own, end - start - own
+}
+
+// blocked is how long user code was blocked, such as asleep, in which it needs no core.
+func blocked(m *model.Model, e int) (ns int64) {
+	w, _ := m.WorkerOf(e)
+	if w == nil {
+		return 0
+	}
+	start, end := m.ExecStart[e], m.EndOf(e)
 	i, _ := slices.BinarySearchFunc(w.Waits, start, func(w model.Wait, t int64) int {
 		return cmp.Compare(w.From, t)
 	})
 	for ; i < len(w.Waits) && w.Waits[i].From < end; i++ {
-		own += min(w.Waits[i].To, end) - w.Waits[i].From
+		ns += min(w.Waits[i].To, end) - w.Waits[i].From
 	}
-	own = min(own, end-start)
-	return own, end - start - own
+	return ns
 }
 
 // values finds where each value was kept: at the node that made it, or that it was sent to without a

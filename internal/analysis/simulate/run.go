@@ -57,6 +57,7 @@ type run struct {
 	node   []uint16 // by execution: where it takes place
 	keeper []uint16 // by value: the node that keeps it
 	active int      // workers that are not parked
+	asleep float64  // those of them whose user code needs no core now
 	thieves
 
 	rec *recorder // nil: no trace is written
@@ -322,16 +323,17 @@ func (r *run) look(cf, w uint32) {
 	if g.atomic(cf) {
 		own := float64(g.own[x]) * r.factor[g.m.CodeOf(model.CF(cf))]
 		r.res.UsefulNS += int64(own)
-		slow := g.crowd.slowdown(r.active, r.m) / r.m.speed(node)
+		slow, asleep := r.slowdown(node), float64(g.asleep[x])
 		start := r.now + int64((took+max(0, c.DispatchNS+float64(g.odd[x])))*slow)
-		end := start + int64((own+float64(g.waited[x]))*slow)
+		end := start + int64(own*asleep+(own*(1-asleep)+float64(g.waited[x]))*slow)
+		r.asleep += asleep
 		if g.crowd.full && spare(r.m) {
-			end = start + int64(own/r.m.speed(node))
+			end = start + int64(own*asleep+own*(1-asleep)/r.m.speed(node))
 		}
 		r.rec.executed(start, end, int64(own), x)
 		r.push(end, executed, cf, w)
 	} else {
-		slow := g.crowd.slowdown(r.active, r.m) / r.m.speed(node)
+		slow := r.slowdown(node)
 		start := r.now + int64((took+max(0, c.StructuredNS+float64(g.odd[x])))*slow)
 		end := start + int64(slow*c.CreateNS*float64(1+g.kidAt[x+1]-g.kidAt[x]))
 		r.rec.executed(start, end, -1, x)
@@ -339,11 +341,17 @@ func (r *run) look(cf, w uint32) {
 	}
 }
 
+// slowdown is how many times as long as recorded what needs a core of a node takes now.
+func (r *run) slowdown(node int) float64 {
+	return r.g.crowd.slowdown(float64(r.active)-r.asleep, r.m) / r.m.speed(node)
+}
+
 // finish is what comes of an execution: values and CFs. The worker's time passes meanwhile.
 func (r *run) finish(cf, w uint32) {
 	g, c := r.g, &r.m.Costs
 	x, node := r.at[cf], r.nodeOf(w)
 	r.res.Executed++
+	r.asleep -= float64(g.asleep[x])
 	pass := func(ns float64) { r.now += int64(ns / r.m.speed(node)) }
 	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
 		home := r.home(v)

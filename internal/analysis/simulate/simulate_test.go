@@ -320,3 +320,29 @@ func FuzzParseMachine(f *testing.F) {
 		}
 	})
 }
+
+// Two workers on one core: CFs that compute take turns, CFs that sleep do not.
+func TestAsleep(t *testing.T) {
+	const ms = 1_000_000
+	computes := bag([]int{ms, ms})
+	sleeps := computes
+	for _, at := range []string{"0.2 cpu=1000000", "0.3 cpu=1000000"} {
+		line := fmt.Sprintf("CFEvents.onFinished cf=%s\n", at)
+		i := strings.Index(sleeps, line)
+		begin := strings.LastIndex(sleeps[:i], "\n") + 1
+		when, _, _ := strings.Cut(sleeps[begin:], " ")
+		sleeps = sleeps[:begin] + fmt.Sprintf("%s n0 s0 SyncEvents.onBlocked cf=%s span=999000 reason=sleep\n%s",
+			when, at[:3], strings.Replace(sleeps[begin:], at, at[:3]+" cpu=1000", 1))
+	}
+	wall := func(text string) int64 {
+		s := simulator(t, sloutest.Build(t, text))
+		m := simulate.Machine{Nodes: 1, Workers: 2, Cores: 1, Costs: s.Recorded().Costs.With(nil, true, true)}
+		return run(t, s, m).WallNS
+	}
+	if got := wall(computes); got < 2*ms {
+		t.Errorf("two CFs that compute for 1 ms take %d ns on one core", got)
+	}
+	if got := wall(sleeps); got > ms+ms/10 {
+		t.Errorf("two CFs that sleep for 1 ms take %d ns on one core", got)
+	}
+}
