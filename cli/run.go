@@ -131,7 +131,7 @@ links are real.
 	f.StringVar(&o.place, "place", "", "place CFs and DFs as this `file` says, which balance -o wrote, not by"+
 		" the program's locators")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
-	f.DurationVar(&o.stuckAfter, "stuck-after", 10*time.Second, "`time` without any progress after which whyslow"+
+	f.DurationVar(&o.stuckAfter, "stuck-after", 10*time.Second, "`time` without progress after which whyslow"+
 		" says which CF does not return from C++ code, and where it is; 0: never")
 	o.clock.addTo(f)
 	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`,"+

@@ -25,8 +25,8 @@ func TestInsideText(t *testing.T) {
 			"вычислял (процессорного времени 11,0 с) в solve (step.cpp:42)"},
 		{trace.InsideInfo{Doing: "computes", CPUNS: -1, Call: "memcpy"},
 			"it computes in memcpy; its callers are not known", "вычислял в memcpy; откуда вызвана, неизвестно"},
-		{trace.InsideInfo{Doing: "lock", What: "0.7"}, "it waits for a lock that it holds itself; its stack cannot " +
-			"be read", "ждал блокировку, которую сам держал; его стек прочитать не удалось"},
+		{trace.InsideInfo{Doing: "lock", What: "0.7"},
+			"it waits for a lock that it holds itself; its stack cannot be read", "ждал блокировку, которую сам держал; его стек прочитать не удалось"},
 		{trace.InsideInfo{Doing: "lock", What: "0.8", Stack: step[:1]},
 			"it waits for a lock that CF 0.8 holds in solve at step.cpp:42",
 			"ждал блокировку, которую держал ФВ 0.8 в solve (step.cpp:42)"},
@@ -39,7 +39,8 @@ func TestInsideText(t *testing.T) {
 		{trace.InsideInfo{}, "what it does is not known; its stack cannot be read",
 			"что он делал, неизвестно; его стек прочитать не удалось"},
 	} {
-		c.x.CF, c.x.Name, c.x.File, c.x.Line, c.x.Worker, c.x.NS = "0.7", "step[3]", "prog.fa", 17, 1, 12_000_000_000
+		c.x.CF, c.x.Name, c.x.File, c.x.Line = "0.7", "step[3]", "prog.fa", 17
+		c.x.Worker, c.x.NS = 1, 12_000_000_000
 		if got := lifecycle.StaysInside(&c.x).In(words.English); got != at+c.en {
 			t.Errorf("%s", got)
 		}

@@ -13,8 +13,8 @@
 // is read once the thread has been off its core for WORTH since the last time: it cannot have grown by more.
 // Where WORTH of a span is still unexplained, voluntary switches tell whether the thread was blocked at all:
 // a hypervisor takes time that no queue knows of. Page faults tell whether it waited for the disk. What
-// remains in doubt counts as time in the queue. Switches are read at the end of every span in which the thread
-// was off its core: those of a pause of Go's own must not count for a CF after it.
+// remains in doubt counts as time in the queue. Switches are read at the end of every span in which the
+// thread was off its core: those of a pause of Go's own must not count for a CF after it.
 //
 // A span needs both readings from one thread that the worker did not share between them: the worker may have
 // moved on, and the thread may have run another worker. The thread remembers the last meter, the meter the

@@ -12,8 +12,8 @@
 // is worked out elsewhere (package unwind), with bounds, so no stack can make the program crash. A thread
 // that blocks the signal does not answer, and nothing is known.
 //
-// A thread may begin a system call in the few microseconds between the look and the signal. Then that call may
-// end with EINTR, as any call may.
+// A thread may begin a system call in the few microseconds between the look and the signal. Then that call
+// may end with EINTR, as any call may.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

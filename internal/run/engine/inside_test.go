@@ -27,8 +27,8 @@ func TestInside(t *testing.T) {
 		{
 			for i = 0 .. 20 { cf here[i]: stay(i / 20 * 1000000000) @ { locator_cyclic: 1; }; }
 		}`
-	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 1, workers: 2}, {nodes: 2, workers: 1, apart: true},
-		{nodes: 3, workers: 2, apart: true}} {
+	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 1, workers: 2},
+		{nodes: 2, workers: 1, apart: true}, {nodes: 3, workers: 2, apart: true}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		said := make(chan trace.InsideInfo, 1)
 		set := func(cfg *engine.Config) {
