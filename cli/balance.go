@@ -29,6 +29,7 @@ type balanceOptions struct {
 	patch          string
 	run            bool
 	rounds         int
+	repeats        int
 	json           bool
 	lang           string
 
@@ -39,7 +40,7 @@ type balanceOptions struct {
 	reading   memoryBudget
 }
 
-// most rounds of balance --run
+// most rounds of balance --run, and repeats of each
 const maxRounds = 100
 
 func balanceCommand(io console.IO) *cobra.Command {
@@ -86,6 +87,8 @@ Strategies: ` + strings.Join(balance.Names(), ", ") + `.
 		" this `file`, for patch -p1 or git apply")
 	f.BoolVar(&o.run, "run", false, "run the program with the best distribution, and compare")
 	f.IntVar(&o.rounds, "rounds", 1, "with --run, look for a better distribution this `number` of times")
+	f.IntVar(&o.repeats, "repeats", 1, "with --run, run each distribution this `number` of times; the fastest"+
+		" counts")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	f.StringVar(&o.lang, "lang", "en", "`language` of text: en or ru")
 	completeWords(cmd, "strategy", balance.Names())
@@ -110,8 +113,10 @@ func (o *balanceOptions) check(changed func(string) bool) error {
 	switch {
 	case o.rounds < 1 || o.rounds > maxRounds:
 		return console.Misuse("balance: --rounds=%d: give a number from 1 to %d", o.rounds, maxRounds)
-	case changed("rounds") && !o.run:
-		return console.Misuse("balance: --rounds is for --run")
+	case o.repeats < 1 || o.repeats > maxRounds:
+		return console.Misuse("balance: --repeats=%d: give a number from 1 to %d", o.repeats, maxRounds)
+	case (changed("rounds") || changed("repeats")) && !o.run:
+		return console.Misuse("balance: --rounds and --repeats are for --run")
 	}
 	for _, s := range o.strategies {
 		if err := checkChoice("balance", "strategy", s, balance.Names()...); err != nil {

@@ -31,7 +31,8 @@ var repeated = []string{"nodes", "workers", "thread-clock", "no-waits", "link-la
 type repetition struct {
 	words   []string // the command, up to the flags of a single run
 	program []string // the program and its arguments
-	traces  string   // new ones are called after this one
+	first   string   // the trace of the recorded run
+	traces  string   // new ones are called after that one
 	ranks   bool     // mpirun starts it
 }
 
@@ -51,7 +52,7 @@ func (o *balanceOptions) repetition(info *trace.RunInfo, path string) (*repetiti
 	if err := f.Parse(line[2:]); err != nil || f.NArg() == 0 {
 		return nil, fmt.Errorf("%s was recorded by another version of whyslow: --run cannot repeat it", path)
 	}
-	r := &repetition{program: f.Args(), traces: strings.TrimSuffix(filepath.Clean(path), ".trace")}
+	r := &repetition{program: f.Args(), first: path, traces: strings.TrimSuffix(filepath.Clean(path), ".trace")}
 	if _, err := os.Stat(r.program[0]); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not here: use --run in the folder in which the run was recorded",
 			r.program[0])
@@ -131,6 +132,34 @@ func (r *repetition) run(ctx context.Context, place string) (dir string, err err
 	return dir, nil
 }
 
+// fastest runs the program several times, placed as a file says if one is given, and keeps the fastest run:
+// its trace, and what strategies do with that. It may have one to begin with.
+func (o *balanceOptions) fastest(ctx context.Context, line *console.Progress, r *repetition, place string,
+	dir string, d *report.Distribution) (string, *report.Distribution, error) {
+	runs := o.repeats
+	if dir != "" {
+		runs--
+	}
+	for range runs {
+		next, err := r.run(ctx, place)
+		if err != nil {
+			return "", nil, err
+		}
+		nextD, _, err := distribute(ctx, line, o, next)
+		if err != nil {
+			return "", nil, err
+		}
+		slower := next
+		if d == nil || nextD.Recorded.WallNS < d.Recorded.WallNS {
+			slower, dir, d = dir, next, nextD
+		}
+		if slower != "" && slower != r.first {
+			_ = os.RemoveAll(slower) // it is only in the way
+		}
+	}
+	return dir, d, nil
+}
+
 // runRounds finds the best distribution, runs the program with it, and begins again with what was recorded
 // then, until nothing better is found or the rounds are over.
 func runRounds(ctx context.Context, io console.IO, o *balanceOptions, path string) error {
@@ -151,13 +180,11 @@ func runRounds(ctx context.Context, io console.IO, o *balanceOptions, path strin
 	name := filepath.Base(again.program[0])
 	if m := d.Result.Program.Machine; o.elsewhere || m.Nodes != d.Recorded.Nodes ||
 		m.Workers != d.Recorded.Workers {
-		line.Set("running %s as its locators say", name)
-		if path, err = again.run(ctx, ""); err != nil {
-			return err
-		}
-		if d, _, err = distribute(ctx, line, o, path); err != nil {
-			return err
-		}
+		path, d = "", nil
+	}
+	line.Set("running %s as its locators say", name)
+	if path, d, err = o.fastest(ctx, line, again, "", path, d); err != nil {
+		return err
 	}
 	scratch, err := os.MkdirTemp("", "whyslow")
 	if err != nil {
@@ -180,11 +207,8 @@ func runRounds(ctx context.Context, io console.IO, o *balanceOptions, path strin
 		}
 		line.Set("round %d of %d: running %s with %s", round+1, o.rounds, name, trial.Strategy)
 		next := report.Round{Strategy: trial.Strategy, PredictedNS: trial.Predicted.WallNS}
-		if next.Trace, err = again.run(ctx, place); err != nil {
-			return err
-		}
 		was := d
-		if d, _, err = distribute(ctx, line, o, next.Trace); err != nil {
+		if next.Trace, d, err = o.fastest(ctx, line, again, place, "", nil); err != nil {
 			return err
 		}
 		next.MeasuredNS = d.Recorded.WallNS
