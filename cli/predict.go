@@ -49,8 +49,8 @@ type linkOptions struct {
 }
 
 func (o *linkOptions) addTo(f *pflag.FlagSet) {
-	f.IntVar(&o.cores, "cores", 0, "`number` of cores that all nodes share (default: as recorded for as many workers"+
-		" as recorded, else one for each worker)")
+	f.IntVar(&o.cores, "cores", 0, "`number` of cores that all nodes share (default: as recorded for as many"+
+		" workers as recorded, else one for each worker)")
 	f.DurationVar(&o.latency, "link-latency", 0, "time that a link adds to a message, such as 50us"+
 		" (default: as recorded)")
 	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for"+

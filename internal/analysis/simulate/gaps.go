@@ -25,8 +25,8 @@ const (
 	tasks
 )
 
-var gapNames = [...]string{dispatch: "dispatch", structured: "structured", wait: "wait", send: "send", post: "post",
-	signal: "signal"}
+var gapNames = [...]string{dispatch: "dispatch", structured: "structured", wait: "wait", send: "send",
+	post: "post", signal: "signal"}
 
 // gap is the time between two executions of a worker that did not park, and how often it did what.
 type gap struct {
@@ -105,7 +105,7 @@ func gapsOf(m *model.Model, own float64) (list gaps, create float64, wake []floa
 		}
 		for e := w.First; e < w.End; e++ {
 			cf := m.ExecCF[e]
-			g := gap{node: id.Node, execution: int(e), from: model.None, to: m.ExecStart[e]}
+			g := gap{node: id.Node, execution: e, from: model.None, to: m.ExecStart[e]}
 			if e > w.First {
 				before := m.ExecCF[e-1]
 				g.from, g.times[post] = busy[e-1], made[e-1]
@@ -123,7 +123,7 @@ func gapsOf(m *model.Model, own float64) (list gaps, create float64, wake []floa
 			}
 			g.times[what] = 1
 			g.ns = float64(g.to - g.from)
-			if off, ok := w.OffOf(int(e)); ok {
+			if off, ok := w.OffOf(e); ok {
 				g.ns = max(0, g.ns-(1-own)*float64(off.Before))
 			}
 			list = append(list, g)

@@ -44,7 +44,8 @@ type graph struct {
 
 // newGraph finds what the run of a model had to do.
 func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
-	g := &graph{m: m, crowd: crowdOf(m), first: make([]uint32, len(m.Created)+1), late: make([]bool, len(m.Sites))}
+	g := &graph{m: m, crowd: crowdOf(m), first: make([]uint32, len(m.Created)+1),
+		late: make([]bool, len(m.Sites))}
 	busy := m.BusyUntil()
 	var order []uint32 // executions of the model in the order of g
 	for i := range m.Created {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// here are costs of this machine, for recorded runs in which no worker was parked and no message sent. It takes
-// a few milliseconds, once.
+// here are costs of this machine, for recorded runs in which no worker was parked and no message sent. It
+// takes a few milliseconds, once.
 var here = sync.OnceValue(func() Costs {
 	const rounds, apart = 15, 200 * time.Microsecond // a thread sleeps only after a while
 	wake, awake := make(chan time.Time), make(chan time.Duration)

@@ -142,8 +142,8 @@ func (s *Simulator) doubts(r *run) []words.Text {
 	}
 	if r.res.Woken > 0 && c.Samples["wake"] == 0 && r.m.Costs.WakeNS == c.WakeNS {
 		doubt("No parked worker was woken in the recorded run: it is assumed to take %s, as on this computer.",
-			"В записанном запуске ни один ждущий рабочий поток не пробуждался; считается, что это занимает %s, как на этом "+
-				"компьютере.",
+			"В записанном запуске ни один ждущий рабочий поток не пробуждался; считается, что это занимает %s, "+
+				"как на этом компьютере.",
 			words.Time(c.WakeNS))
 	}
 	if g.steals > 0 {

@@ -21,8 +21,8 @@ var (
 // Readable replaces our names for the user's subs.
 func Readable(s string) string { return ownSub.ReplaceAllString(s, "$1") }
 
-// Ours tells whether a function of a library of code fragments is none of the user's: a wrapper, or what takes
-// note of waits.
+// Ours tells whether a function of a library of code fragments is none of the user's: a wrapper, or what
+// takes note of waits.
 func Ours(file, function string) bool {
 	base := filepath.Base(file)
 	return base == runtimeFile || base == waitsFile || base == generatedName ||
@@ -52,7 +52,8 @@ func (b *builder) clean(s string) string {
 	return longLine.ReplaceAllString(Readable(s), "$1…")
 }
 
-// longLine is a line that says nothing more after so many characters; the compiler prints source lines whole.
+// longLine is a line that says nothing more after so many characters; the compiler prints source lines
+// whole.
 var longLine = regexp.MustCompile(`(?m)^(.{1000}).+$`)
 
 // functionAt returns the name of the function at an address of an executable or library; "" if it is not

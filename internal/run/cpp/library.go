@@ -68,10 +68,10 @@ var start = sync.OnceValue(func() error {
 
 var onForeignCrash atomic.Pointer[func(sig int, msg string)]
 
-// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the signal's
-// number), fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0, msg says so).
-// That thread stays blocked for ever; f should end the run. It is called by a goroutine of its own. Without f
-// the process prints what happened and exits with 1.
+// OnForeignCrash sets what is called when a thread that user code started itself crashes (sig is the
+// signal's number), fails a check of class DF (sig is SIGABRT, msg says why) or calls exit (sig is 0, msg
+// says so). That thread stays blocked for ever; f should end the run. It is called by a goroutine of its
+// own. Without f the process prints what happened and exits with 1.
 func OnForeignCrash(f func(sig int, msg string)) { onForeignCrash.Store(&f) }
 
 // readCrashes calls the function of OnForeignCrash for each record on the pipe.
@@ -99,9 +99,9 @@ func readCrashes(pipe *os.File) {
 	}
 }
 
-// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user code,
-// and locks (of stdout, for example) may be held for ever: nothing is unloaded, and what might block gets
-// endTime.
+// How the program has ended, in Library.ended. After exit or a crash other threads may still be in user
+// code, and locks (of stdout, for example) may be held for ever: nothing is unloaded, and what might block
+// gets endTime.
 const (
 	running = iota
 	exited  // exit was called: destructors run
@@ -277,8 +277,8 @@ func (m *Meter) Close() { C.ws_free_meter(m.c) }
 //   - Name: ignored on entry; on return the output with one reference, which the caller owns, or Unset if the
 //     routine set nothing.
 //
-// cf is what Waits call the caller if it holds a lock. t is filled in for every outcome. Nothing is allocated
-// for Done.
+// cf is what Waits call the caller if it holds a lock. t is filled in for every outcome. Nothing is
+// allocated for Done.
 func (m *Meter) Call(fn Fn, args []Value, t *Times, cf uint64, what Measure) Outcome {
 	var r C.ws_result
 	kind := C.ws_call(C.uint64_t(fn), (*C.ws_value)(unsafe.Pointer(unsafe.SliceData(args))), &r, m.c,
@@ -292,8 +292,8 @@ func (m *Meter) Call(fn Fn, args []Value, t *Times, cf uint64, what Measure) Out
 	return o
 }
 
-// Spans hands over what the last call has measured of the thread: up to its start, and from there, or from the
-// reading before it, to its end.
+// Spans hands over what the last call has measured of the thread: up to its start, and from there, or from
+// the reading before it, to its end.
 func (m *Meter) Spans(take func(Span)) {
 	for _, s := range [...]*C.ws_span{&m.c.before, &m.c.up_to} {
 		if s.of != 0 {

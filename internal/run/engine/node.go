@@ -151,7 +151,8 @@ func (n *node) defineProgram() {
 	for _, st := range p.Stmts {
 		w.DefineSite(trace.SiteDef{Site: siteOf(st), Code: uint32(st.Code) + 1, Label: name(st.LabelName),
 			File: name(st.Pos.File),
-			Line: st.Pos.Line, Col: st.Pos.Col, Text: name(st.Text), DFs: name(p.Patterns(st)), Stealable: n.eng.cfg.Steal && n.eng.static[st.ID].stealable})
+			Line: st.Pos.Line, Col: st.Pos.Col, Text: name(st.Text), DFs: name(p.Patterns(st)),
+			Stealable: n.eng.cfg.Steal && n.eng.static[st.ID].stealable})
 	}
 	n.names = make([]trace.Name, len(p.Decls))
 	for i, d := range p.Decls {

@@ -176,8 +176,8 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 				}
 			}
 			list = append(list, g)
-			fmt.Printf("%-18s %s -> %s  %8.1f ms, predicted %8.1f: %+5.1f %%, noise %.1f %%; %s %+.1f points\n", p.name,
-				from, to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, g.factor, 100*g.factorError)
+			fmt.Printf("%-18s %s -> %s  %8.1f ms, predicted %8.1f: %+5.1f %%, noise %.1f %%; %s %+.1f points\n",
+				p.name, from, to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, g.factor, 100*g.factorError)
 		}
 	}
 	return list, nil
@@ -228,9 +228,10 @@ func write(b *bytes.Buffer, all []guess) {
 	other := func(g *guess) bool { return !same(g) }
 	fmt.Fprintf(b, `# Predictions and reality
 
-`+"`make predictions`"+` runs programs on machines of several shapes, nodes x workers, predicts each run from each of
-the others with `+"`whyslow predict --cores %d`"+`, and writes this page. Each program ran %d times on each machine;
-the run with the median wall time counts. Noise is half the distance between the longest and the shortest run.
+`+"`make predictions`"+` runs programs on machines of several shapes, nodes x workers, predicts each
+run from each of the others with `+"`whyslow predict --cores %d`"+`, and writes this page. Each program
+ran %d times on each machine; the run with the median wall time counts. Noise is half the distance between
+the longest and the shortest run.
 
 | | predictions | median error | 90 %% are within | factors, median | factors, 90 %% |
 |---|--:|--:|--:|--:|--:|
@@ -251,8 +252,8 @@ the run with the median wall time counts. Noise is half the distance between the
 		slices.Sort(walls)
 		slices.Sort(factors)
 		n := len(walls)
-		fmt.Fprintf(b, "| %s | %d | %.1f %% | %.1f %% | %.1f points | %.1f points |\n", k.name, n, walls[n/2], walls[n*9/10],
-			factors[n/2], factors[n*9/10])
+		fmt.Fprintf(b, "| %s | %d | %.1f %% | %.1f %% | %.1f points | %.1f points |\n", k.name, n, walls[n/2],
+			walls[n*9/10], factors[n/2], factors[n*9/10])
 	}
 	b.WriteString(`
 A prediction takes the time that user code needed on the recorded machine. Where several cores compute at once
@@ -264,8 +265,8 @@ prediction comes from. No trace of one worker tells that, so it is the first thi
 `)
 	for i := range all {
 		g := &all[i]
-		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %+.1f %% | %s %+.1f points |\n", g.program,
-			g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*(g.useful-1), g.factor,
+		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %+.1f %% | %s %+.1f points |\n",
+			g.program, g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*(g.useful-1), g.factor,
 			100*g.factorError)
 	}
 	b.WriteString("\nThe programs, in examples:\n\n")

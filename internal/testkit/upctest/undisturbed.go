@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Undisturbed tries something until nothing is wrong with it, four times at most. A busy computer stops threads
-// at random: tries in which a thread was woken late do not count, and where there are no others the test is
-// skipped.
+// Undisturbed tries something until nothing is wrong with it, four times at most. A busy computer stops
+// threads at random: tries in which a thread was woken late do not count, and where there are no others the
+// test is skipped.
 func Undisturbed(t testing.TB, try func() (wrong string)) {
 	t.Helper()
 	wrong, counted := "", 0
