@@ -103,8 +103,16 @@ func Distributed(w io.Writer, d *Distribution, lang string, opt Options) error {
 			fmt.Fprintf(t.w, "%s:%d  %s\n", filepath.Base(r.File), r.Line, line)
 		}
 		if r.Why != "" {
-			fmt.Fprintf(t.w, "%s:%d  %s: %s\n", filepath.Base(r.File), r.Line, r.What, t.say(r.Why))
+			fmt.Fprintf(t.w, "%s:%d  %s: %s\n", filepath.Base(r.File), r.Line, r.What, t.phrase(whyNoRule, r.Why))
 		}
 	}
 	return t.w.Flush()
+}
+
+// whyNoRule are the reasons of package placement for not writing a rule.
+var whyNoRule = map[string]words.Phrase{
+	"no expression of its indices gives these nodes": {"no expression of its indices gives these nodes",
+		"никакое выражение от индексов не даёт этих узлов"},
+	"several names are called so": {"several names are called so", "так называется несколько имён"},
+	"a macro writes its rules":    {"a macro writes its rules", "его правила пишет макрос"},
 }
