@@ -205,8 +205,11 @@ func (r *reasons) add(w *why) {
 }
 
 func (r *reasons) list(limit int) ([]Reason, int) {
+	// Which CF came first, and with it which DF, differs from run to run: so names decide.
+	name := func(g *Reason) string { return strings.Join(g.DFs[:min(1, len(g.DFs))], "") }
 	slices.SortStableFunc(r.order, func(a, b *Reason) int {
-		return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(b.Count, a.Count))
+		return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(name(a), name(b)))
 	})
 	out := []Reason{}
 	for _, g := range r.order[:min(len(r.order), limit)] {
