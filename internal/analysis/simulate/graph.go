@@ -16,7 +16,7 @@ type graph struct {
 
 	first  []uint32  // by CF, and one more: its executions are first[cf] <= x < first[cf+1]
 	cf     []uint32  // by execution
-	own    []int64   // ns on its worker on the recorded machine: user code, or making the CFs of a structured one
+	own    []int64   // ns on its worker on the recorded machine: user code, or making CFs
 	asleep []float32 // by execution: part of its time for which its thread had given up the core
 	waited []float32 // ns in own code for a core that the run-time system's own threads had
 	odd    []float32 // ns by which the gap before it was longer than costs explain

@@ -134,10 +134,10 @@ func (s *Simulator) doubts(r *run) []words.Text {
 		}
 	}
 	if r.res.Messages > 0 && c.Samples["transport"] == 0 && r.m.Costs.TransportNS == c.TransportNS {
-		doubt("No message was recorded: each is assumed to take %s beside the latency of its link, as this computer "+
-			"takes to wake a thread.",
-			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи: столько на этом компьютере "+
-				"занимает пробуждение потока.",
+		doubt("No message was recorded: each is assumed to take %s beside the latency of its link, as this "+
+			"computer takes to wake a thread.",
+			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи: столько на этом "+
+				"компьютере занимает пробуждение потока.",
 			words.Time(c.TransportNS))
 	}
 	if r.res.Woken > 0 && c.Samples["wake"] == 0 && r.m.Costs.WakeNS == c.WakeNS {

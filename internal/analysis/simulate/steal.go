@@ -2,9 +2,9 @@ package simulate
 
 import "slices"
 
-// Stealing is that of internal/run/engine/steal.go: a node with nothing to do asks all others once, and again
-// when it has got a CF. Who is asked gives one of the last CFs of the queue that nothing was asked for yet, at
-// once or when a worker comes to one while others are queued. What is stolen runs at the thief.
+// Stealing is that of internal/run/engine/steal.go: a node with nothing to do asks all others once, and
+// again when it has got a CF. Who is asked gives one of the last CFs of the queue that nothing was asked for
+// yet, at once or when a worker comes to one while others are queued. What is stolen runs at the thief.
 
 // searchDepth is how many CFs at the end of a queue are looked at for a thief.
 const searchDepth = 64

@@ -52,7 +52,8 @@ func Predicted(w io.Writer, p *Prediction, lang string, opt Options) error {
 	}
 	if off := float64(rec.PredictedNS)/float64(max(rec.WallNS, 1)) - 1; math.Abs(off) >= 0.05 {
 		a.add(block{Warning: words.Say("Of the recorded machine itself %s are predicted, %s: expect other "+
-			"predictions to be as far off.", "Для самой записанной машины предсказано %s (%s): другие предсказания могут ошибаться так же.",
+			"predictions to be as far off.", "Для самой записанной машины предсказано %s (%s): "+
+			"другие предсказания могут ошибаться так же.",
 			words.Time(rec.PredictedNS), fmt.Sprintf("%+.0f %%", 100*off)).In(t.lang), In: everywhere})
 	}
 	told := map[string]bool{}
