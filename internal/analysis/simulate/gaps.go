@@ -225,7 +225,7 @@ func (list gaps) fit() (ns [tasks]float64, counts [tasks]int) {
 				}
 			}
 			v := max(0, rest/a[i][i])
-			change = max(change, abs(v-ns[i]))
+			change = max(change, math.Abs(v-ns[i]))
 			ns[i] = v
 		}
 		if change < 0.01 {
@@ -280,5 +280,3 @@ func (list gaps) odd(ns *[tasks]float64, odd []float32, index []uint32) {
 		odd[index[g.execution]] = float32(off)
 	})
 }
-
-func abs(x float64) float64 { return max(x, -x) }

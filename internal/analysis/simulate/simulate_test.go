@@ -219,7 +219,8 @@ func TestPlacement(t *testing.T) {
 func TestStealing(t *testing.T) {
 	lengths := slices.Repeat([]int{100_000}, 40)
 	alone := simulator(t, sloutest.Build(t, bag(lengths)))
-	shared := simulator(t, sloutest.Build(t, strings.Replace(bag(lengths), "#site 2 code=2", "#site 2 code=2 stealable=1", 1)))
+	text := strings.Replace(bag(lengths), "#site 2 code=2", "#site 2 code=2 stealable=1", 1)
+	shared := simulator(t, sloutest.Build(t, text))
 	m := ownCores
 	m.Nodes = 4
 	if r := run(t, alone, m); r.Stolen != 0 || r.WallNS < 4_000_000 {
