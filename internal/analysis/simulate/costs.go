@@ -20,7 +20,8 @@ type Costs struct {
 	PostNS       float64 `json:"post_ns"`   // to store one value
 	SignalNS     float64 `json:"signal_ns"` // to wake a parked worker
 	SendNS       float64 `json:"send_ns"`   // of a worker, to send a CF, DF or request
-	WakeNS       float64 `json:"wake_ns"`   // from the moment a CF is queued until a worker that was parked is awake
+	// WakeNS is from the moment a CF is queued until a worker that was parked is awake.
+	WakeNS float64 `json:"wake_ns"`
 	// AnswerNS is from the receipt of a request to the sending of a DF that is there, TransportNS from the
 	// sending of a small message to its receipt, without the latency of an emulated link.
 	AnswerNS    float64 `json:"answer_ns"`
