@@ -60,6 +60,7 @@ Strategies: ` + strings.Join(balance.Names(), ", ") + `.
 ` + exitCodesHelp,
 		Example: `  whyslow balance heat.000.trace
   whyslow balance -n 8 -w 1 --link-latency 50us heat.000.trace
+  whyslow balance --machine cluster.json heat.000.trace
   whyslow balance --strategy blocks -o place.json heat.000.trace
   whyslow balance --run --rounds 3 heat.000.trace`,
 		Args: oneArg("trace"),
@@ -111,6 +112,9 @@ func (o *balanceOptions) check(changed func(string) bool) error {
 	}
 	o.elsewhere = changed("link-latency") || changed("link-bandwidth")
 	switch {
+	case o.run && o.links.machineFile != "":
+		return console.Misuse("balance: --run runs the program here, not on the machine of --machine: give one of" +
+			" them")
 	case o.rounds < 1 || o.rounds > maxRounds:
 		return console.Misuse("balance: --rounds=%d: give a number from 1 to %d", o.rounds, maxRounds)
 	case o.repeats < 1 || o.repeats > maxRounds:

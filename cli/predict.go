@@ -19,6 +19,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/words"
@@ -27,7 +28,6 @@ import (
 
 type predictOptions struct {
 	nodes, workers []int
-	machineFile    string
 	links          linkOptions
 	speed, cost    []string
 	noLatency      bool
@@ -41,11 +41,13 @@ type predictOptions struct {
 	costs   map[string]float64
 }
 
-// linkOptions describe the links and cores of a machine that a run is predicted for.
+// linkOptions describe the links and cores of a machine that a run is predicted for, or name a file that
+// describes all of it.
 type linkOptions struct {
-	cores     int
-	latency   time.Duration
-	bandwidth string
+	cores       int
+	latency     time.Duration
+	bandwidth   string
+	machineFile string
 }
 
 func (o *linkOptions) addTo(f *pflag.FlagSet) {
@@ -55,9 +57,11 @@ func (o *linkOptions) addTo(f *pflag.FlagSet) {
 		" (default: as recorded)")
 	f.StringVar(&o.bandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G, or none for"+
 		" no limit (default: as recorded)")
+	f.StringVar(&o.machineFile, "machine", "", "`file` that describes a machine whose nodes or links differ"+
+		" (docs/predicting.md)")
 }
 
-// check reads the flags into a machine.
+// check reads the flags into a machine: whole, with its nodes and workers, if a file describes it.
 func (o *linkOptions) check(verb string, changed func(string) bool, m *simulate.Machine) error {
 	m.Latency, m.Bandwidth = -1, -1
 	if changed("cores") {
@@ -84,11 +88,36 @@ func (o *linkOptions) check(verb string, changed func(string) bool, m *simulate.
 		}
 		m.Bandwidth = b
 	}
+	if o.machineFile != "" {
+		return o.readMachine(verb, changed, m)
+	}
 	return nil
 }
 
-// most machines of one prediction
-const maxMachines = 1000
+// readMachine reads --machine.
+func (o *linkOptions) readMachine(verb string, changed func(string) bool, m *simulate.Machine) error {
+	for _, flag := range []string{"nodes", "workers", "cores", "link-latency", "link-bandwidth"} {
+		if changed(flag) {
+			return console.Misuse("%s: --%s: --machine says that", verb, flag)
+		}
+	}
+	text, err := files.Read(o.machineFile, maxMachine)
+	if err != nil {
+		return badInput(err)
+	}
+	read, err := simulate.ParseMachine(text)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", o.machineFile, err))
+	}
+	read.Speed = m.Speed
+	*m = read
+	return nil
+}
+
+const (
+	maxMachines = 1000     // of one prediction
+	maxMachine  = 16 << 20 // bytes of a file that describes one
+)
 
 func predictCommand(io console.IO) *cobra.Command {
 	var o predictOptions
@@ -121,8 +150,6 @@ single machine as a trace, which report, view and diff read like any other.
 	f.IntSliceVarP(&o.nodes, "nodes", "n", nil, "`numbers` of nodes, such as 1,2,4 (default: as recorded)")
 	f.IntSliceVarP(&o.workers, "workers", "w", nil, "`numbers` of workers of each node (default: as recorded)")
 	o.links.addTo(f)
-	f.StringVar(&o.machineFile, "machine", "", "`file` that describes a machine whose nodes or links differ"+
-		" (docs/predicting.md)")
 	f.StringArrayVar(&o.speed, "speed", nil, "`CODE=FACTOR`: that code fragment is so many times as fast")
 	f.StringArrayVar(&o.cost, "cost", nil, "`WHAT=TIME`: that work of the run-time system takes so long: "+
 		strings.Join(simulate.CostNames(), ", "))
@@ -157,10 +184,8 @@ func (o *predictOptions) check(changed func(string) bool) error {
 	if err := o.links.check("predict", changed, m); err != nil {
 		return err
 	}
-	if o.machineFile != "" {
-		if err := o.readMachine(changed); err != nil {
-			return err
-		}
+	if o.links.machineFile != "" {
+		o.nodes, o.workers = []int{m.Nodes}, []int{m.Workers}
 	}
 	for _, s := range o.speed {
 		code, factor, _ := strings.Cut(s, "=")
@@ -182,27 +207,6 @@ func (o *predictOptions) check(changed func(string) bool) error {
 	if o.out != "" && max(len(o.nodes), len(o.workers)) > 1 {
 		return console.Misuse("predict: -o writes one run: give one number of nodes and one of workers")
 	}
-	return nil
-}
-
-// readMachine reads --machine.
-func (o *predictOptions) readMachine(changed func(string) bool) error {
-	for _, flag := range []string{"nodes", "workers", "cores", "link-latency", "link-bandwidth"} {
-		if changed(flag) {
-			return console.Misuse("predict: --%s: --machine says that", flag)
-		}
-	}
-	text, err := os.ReadFile(o.machineFile)
-	if err != nil {
-		return badInput(err)
-	}
-	m, err := simulate.ParseMachine(text)
-	if err != nil {
-		return badInput(fmt.Errorf("%s: %w", o.machineFile, err))
-	}
-	o.nodes, o.workers = []int{m.Nodes}, []int{m.Workers}
-	m.Speed = o.machine.Speed
-	o.machine = m
 	return nil
 }
 

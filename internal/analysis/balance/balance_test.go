@@ -25,7 +25,7 @@ func compute(t sloutest.TB, m *model.Model, nodes int, opt balance.Options) *bal
 		t.Fatal(err)
 	}
 	opt.Machine = s.Complete(simulate.Machine{Nodes: nodes, Workers: 1, Latency: 50_000, Bandwidth: 1e9,
-		Costs: s.Recorded().Costs.With(nil, true, false)})
+		Uneven: opt.Machine.Uneven, Costs: s.Recorded().Costs.With(nil, true, false)})
 	r, err := balance.Compute(context.Background(), s, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +136,55 @@ func TestUneven(t *testing.T) {
 	}
 	if best := r.Best(); best == nil || best.Predicted.WallNS > 6*ms {
 		t.Errorf("the best is %+v", best)
+	}
+}
+
+// Six equal CFs on two nodes of which one is half as fast: whoever looks at times gives it two of them.
+func TestSlowNode(t *testing.T) {
+	const ms = 1_000_000
+	r := compute(t, sloutest.Build(t, bag(ms, ms, ms, ms, ms, ms)), 2, balance.Options{
+		Machine: simulate.Machine{Uneven: &simulate.Uneven{Speed: []float64{0.5, 1}, Group: make([]int, 2)}}})
+	for _, x := range r.Trials {
+		var want int64
+		switch x.Strategy {
+		case balance.Recorded:
+			want = 12 * ms // all on the slow one
+		case "cyclic":
+			want = 6 * ms
+		default:
+			want = 4 * ms
+		}
+		if got := x.Predicted.WallNS; got < want || got > want+ms/2 {
+			t.Errorf("%s takes %d ns, not about %d", x.Strategy, got, want)
+		}
+	}
+}
+
+// Where the links between two groups of nodes are slow, a strategy that knows it is faster than one that does
+// not.
+func TestGroups(t *testing.T) {
+	text, err := replicate.Recording("heat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := sloutest.Build(t, string(text))
+	even := compute(t, m, 4, balance.Options{})
+	uneven := compute(t, m, 4, balance.Options{Machine: simulate.Machine{Uneven: &simulate.Uneven{
+		Speed: []float64{1, 1, 1, 1}, Group: []int{1, 2, 1, 2}, Latency: 5e6}}})
+	s, err := simulate.New(context.Background(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"critical", "partition"} {
+		there := uneven.Program.Machine
+		there.Place = even.Of(name).Place
+		unaware, err := s.Run(context.Background(), there)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if aware := uneven.Of(name).Predicted; aware.WallNS >= unaware.WallNS {
+			t.Errorf("%s takes %d ns, and %d as if links were alike", name, aware.WallNS, unaware.WallNS)
+		}
 	}
 }
 

@@ -27,20 +27,20 @@ func (critical) Place(ctx context.Context, p *Program, node []uint16) error {
 	ended := make([]int64, n)
 	done := make([]bool, n)
 	chosen := make([]int32, len(p.units.ofCF)) // by unit: 1 + the node of those before
-	come := slices.Repeat([]int64{-1}, nodes)
+	a := arrivals{p, node, ended, done, slices.Repeat([]int64{-1}, nodes), make([]int64, p.Machine.Groups())}
 	for i, x := range order {
 		if i&0xfff == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		here, everywhere := p.arrivals(x, node, ended, done, come)
+		here := a.of(x)
 		best, bestWorker, bestEnd := 0, 0, int64(-1)
 		for on := range nodes {
 			if c := chosen[p.units.execution[x]]; c != 0 && int(c)-1 != on {
 				continue
 			}
-			start := everywhere
-			if come[on] >= 0 {
-				start = come[on]
+			start := a.come[on]
+			if start < 0 {
+				start = a.others[p.Machine.GroupOf(on)]
 			}
 			w := on * workers
 			for j := w + 1; j < (on+1)*workers; j++ {
@@ -48,13 +48,13 @@ func (critical) Place(ctx context.Context, p *Program, node []uint16) error {
 					w = j
 				}
 			}
-			end := max(start, free[w], p.Start[x]) + p.Own(int(x))
+			end := max(start, free[w], p.Start[x]) + p.on(on, p.Own(int(x)))
 			if bestEnd < 0 || end < bestEnd {
 				best, bestWorker, bestEnd = on, w, end
 			}
 		}
 		for _, on := range here {
-			come[on] = -1
+			a.come[on] = -1
 		}
 		node[x], ended[x], done[x] = uint16(best), bestEnd, true
 		free[bestWorker] = bestEnd
@@ -63,12 +63,22 @@ func (critical) Place(ctx context.Context, p *Program, node []uint16) error {
 	return nil
 }
 
-// message is what it takes to send so many bytes to another node, in nanoseconds.
+// message is what it takes to send so many bytes to another node, in nanoseconds. Where links differ, it is
+// the slower kind, for that is what a distribution can avoid.
 func (p *Program) message(bytes int64) int64 {
 	m := &p.Machine
-	ns := m.Latency + m.Costs.TransportNS + m.Costs.SendNS
-	if m.Bandwidth > 0 {
-		ns += float64(bytes) / m.Bandwidth * 1e9
+	ns := p.wire(m.Latency, m.Bandwidth, bytes)
+	if u := m.Uneven; u != nil {
+		ns = max(ns, p.wire(u.Latency, u.Bandwidth, bytes))
+	}
+	return ns
+}
+
+// wire is what it takes to send so many bytes over a link.
+func (p *Program) wire(latency, bandwidth float64, bytes int64) int64 {
+	ns := latency + p.Machine.Costs.TransportNS + p.Machine.Costs.SendNS
+	if bandwidth > 0 {
+		ns += float64(bytes) / bandwidth * 1e9
 	}
 	return int64(ns)
 }
@@ -93,36 +103,53 @@ func (p *Program) ranks() []int64 {
 	return rank
 }
 
-// arrivals tells when an execution's inputs are at a node: come[on] where some of them are made there (here
-// lists those nodes, come of all others is -1), everywhere else everywhere.
-func (p *Program) arrivals(x uint32, node []uint16, ended []int64, done []bool, come []int64) (here []int,
-	everywhere int64) {
-	inputs := p.Inputs(int(x))
-	for _, v := range inputs {
-		by := p.Maker(v)
-		if by < 0 || !done[by] {
-			continue
-		}
-		everywhere = max(everywhere, ended[by]+p.message(p.Size(v)))
-		if on := int(node[by]); come[on] < 0 {
-			come[on] = 0
+// arrivals tells when the inputs of an execution are at a node.
+type arrivals struct {
+	p      *Program
+	node   []uint16
+	ended  []int64
+	done   []bool
+	come   []int64 // by node where some of them are made; -1 for others
+	others []int64 // by group of nodes: at its other nodes
+}
+
+// of finds them, and the nodes for which come is set.
+func (a *arrivals) of(x uint32) (here []int) {
+	clear(a.others)
+	a.each(x, func(v uint32, by int) {
+		if on := int(a.node[by]); a.come[on] < 0 {
+			a.come[on] = 0
 			here = append(here, on)
 		}
-	}
-	for _, on := range here {
-		t := int64(0)
-		for _, v := range inputs {
-			by := p.Maker(v)
-			if by < 0 || !done[by] {
-				continue
+	})
+	m := &a.p.Machine
+	a.each(x, func(v uint32, by int) {
+		from, size := int(a.node[by]), a.p.Size(v)
+		for _, on := range here {
+			at := a.ended[by]
+			if from != on {
+				latency, bandwidth := m.Link(from, on)
+				at += a.p.wire(latency, bandwidth, size)
 			}
-			at := ended[by]
-			if int(node[by]) != on {
-				at += p.message(p.Size(v))
-			}
-			t = max(t, at)
+			a.come[on] = max(a.come[on], at)
 		}
-		come[on] = t
+		inside := a.p.wire(m.Latency, m.Bandwidth, size)
+		for g := range a.others {
+			at := a.ended[by] + inside
+			if g != m.GroupOf(from) {
+				at = a.ended[by] + a.p.wire(m.Uneven.Latency, m.Uneven.Bandwidth, size)
+			}
+			a.others[g] = max(a.others[g], at)
+		}
+	})
+	return here
+}
+
+// each visits the inputs whose makers have a node already.
+func (a *arrivals) each(x uint32, visit func(v uint32, by int)) {
+	for _, v := range a.p.Inputs(int(x)) {
+		if by := a.p.Maker(v); by >= 0 && a.done[by] {
+			visit(v, by)
+		}
 	}
-	return here, everywhere
 }

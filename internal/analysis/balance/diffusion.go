@@ -39,7 +39,7 @@ func (diffusion) Place(ctx context.Context, p *Program, node []uint16) error {
 			moved := false
 			for a := range nodes {
 				for _, b := range []int{a + 1, a - 1} {
-					if b >= 0 && b < nodes && load[a] > load[b] {
+					if b >= 0 && b < nodes && p.on(a, load[a]) > p.on(b, load[b]) {
 						moved = p.handOver(active, on, load, near, w, a, b) || moved
 					}
 				}
@@ -79,7 +79,7 @@ func (p *Program) handOver(active []int, on []int, load []int64, near []map[int3
 	}
 	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(score[j], score[i]) })
 	for _, i := range list {
-		if ns := p.Tracks[i].Windows[window]; ns < load[from]-load[to] {
+		if ns := p.Tracks[i].Windows[window]; p.on(to, load[to]+ns) < p.on(from, load[from]) {
 			on[i] = to
 			load[from] -= ns
 			load[to] += ns

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// longest gives the longest track that is left to the node that has least to do (LPT).
+// longest gives the longest track that is left to the node that is first to have done it (LPT).
 type longest struct{}
 
 func (longest) Name() string { return "lpt" }
@@ -17,11 +17,28 @@ func (longest) Place(_ context.Context, p *Program, node []uint16) error {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Tracks[b].NS, p.Tracks[a].NS) })
-	loads := newLoads(p.Machine.Nodes)
+	var all []*loads // of nodes that are equally fast
+	ofSpeed := map[float64]*loads{}
+	for n := range p.Machine.Nodes {
+		speed := p.Machine.SpeedOf(n)
+		l := ofSpeed[speed]
+		if l == nil {
+			l = &loads{ns: make([]int64, p.Machine.Nodes)}
+			ofSpeed[speed], all = l, append(all, l)
+		}
+		l.heap = append(l.heap, n)
+	}
 	for _, i := range order {
-		on := loads.least()
-		p.put(node, i, on)
-		loads.add(p.Tracks[i].NS)
+		var best *loads
+		var end, ns int64
+		for _, l := range all {
+			took := p.on(l.least(), p.Tracks[i].NS)
+			if t := l.ns[l.least()] + took; best == nil || t < end {
+				best, end, ns = l, t, took
+			}
+		}
+		p.put(node, i, best.least())
+		best.add(ns)
 	}
 	return nil
 }
@@ -30,14 +47,6 @@ func (longest) Place(_ context.Context, p *Program, node []uint16) error {
 type loads struct {
 	ns   []int64 // by node
 	heap []int
-}
-
-func newLoads(nodes int) *loads {
-	l := &loads{ns: make([]int64, nodes), heap: make([]int, nodes)}
-	for i := range l.heap {
-		l.heap[i] = i
-	}
-	return l
 }
 
 func (l *loads) before(i, j int) bool {

@@ -43,7 +43,7 @@ func (partition) Place(ctx context.Context, p *Program, node []uint16) error {
 			}
 		}
 		first := c == nil
-		c = newCutting(l, p.Machine.Nodes, part, first)
+		c = newCutting(l, p, part, first)
 		if err := c.refine(ctx); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (partition) Place(ctx context.Context, p *Program, node []uint16) error {
 type level struct {
 	at     []int32
 	to     []int32
-	cost   []int64
+	weighs []int64 // by edge
 	weight []int64
 	sum    []int64 // by vertex: its weights together
 	total  int64
@@ -84,7 +84,7 @@ func newLevel(vertices int, links []link, weight []int64) *level {
 		for len(l.at)-1 <= int(k.a) {
 			l.at = append(l.at, int32(len(l.to)))
 		}
-		l.to, l.cost = append(l.to, k.b), append(l.cost, k.cost)
+		l.to, l.weighs = append(l.to, k.b), append(l.weighs, k.cost)
 		l.at[k.a+1] = int32(len(l.to))
 	}
 	for len(l.at) <= vertices {
@@ -131,8 +131,8 @@ func (l *level) merge(most int64) (next *level, parent []int32) {
 		best, heaviest := int32(-1), int64(0)
 		for e := l.at[v]; e < l.at[v+1]; e++ {
 			o := l.to[e]
-			if parent[o] < 0 && l.cost[e] > heaviest && l.sum[v]+l.sum[o] <= most {
-				best, heaviest = o, l.cost[e]
+			if parent[o] < 0 && l.weighs[e] > heaviest && l.sum[v]+l.sum[o] <= most {
+				best, heaviest = o, l.weighs[e]
 			}
 		}
 		parent[v] = count
@@ -149,7 +149,7 @@ func (l *level) merge(most int64) (next *level, parent []int32) {
 		}
 		for e := l.at[v]; e < l.at[v+1]; e++ {
 			if a, b := parent[v], parent[l.to[e]]; a != b {
-				links = append(links, link{a, b, l.cost[e]})
+				links = append(links, link{a, b, l.weighs[e]})
 			}
 		}
 	}
@@ -159,17 +159,24 @@ func (l *level) merge(most int64) (next *level, parent []int32) {
 // cutting is a level with a part for each vertex.
 type cutting struct {
 	*level
+	p      *Program
 	parts  int
 	part   []uint16
 	load   []int64 // by window, then part
 	square []float64
 	near   []int64 // by part: what joins a vertex to it
+	group  []int64 // by group of nodes: likewise
+	inside float64 // the part of a message's cost that is saved inside a group
 }
 
 // newCutting takes parts as they are; or, with fresh, deals the vertices out, the longest first.
-func newCutting(l *level, parts int, part []uint16, fresh bool) *cutting {
-	c := &cutting{level: l, parts: parts, part: part, load: make([]int64, windowCount*parts),
-		square: make([]float64, windowCount), near: make([]int64, parts)}
+func newCutting(l *level, p *Program, part []uint16, fresh bool) *cutting {
+	parts := p.Machine.Nodes
+	c := &cutting{level: l, p: p, parts: parts, part: part, load: make([]int64, windowCount*parts),
+		square: make([]float64, windowCount), near: make([]int64, parts),
+		group: make([]int64, p.Machine.Groups())}
+	m := &p.Machine
+	c.inside = 1 - float64(p.wire(m.Latency, m.Bandwidth, 0))/float64(max(p.message(0), 1))
 	if !fresh {
 		for v := range part {
 			c.add(v, int(part[v]), 1)
@@ -183,15 +190,10 @@ func newCutting(l *level, parts int, part []uint16, fresh bool) *cutting {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.sum[b], l.sum[a]) })
 	dealt := make([]bool, len(part))
 	for _, v := range order {
-		clear(c.near)
-		for e := l.at[v]; e < l.at[v+1]; e++ {
-			if o := l.to[e]; dealt[o] {
-				c.near[part[o]] += l.cost[e]
-			}
-		}
+		c.look(v, func(o int32) bool { return dealt[o] })
 		best, least := 0, 0.0
 		for b := range parts {
-			if cost := c.with(v, b) - float64(c.near[b])/float64(parts); b == 0 || cost < least {
+			if cost := c.cost(v, b); b == 0 || cost < least {
 				best, least = b, cost
 			}
 		}
@@ -204,7 +206,7 @@ func newCutting(l *level, parts int, part []uint16, fresh bool) *cutting {
 // add adds a vertex's weights to a part, or with -1 takes them away.
 func (c *cutting) add(v, part int, sign int64) {
 	for w := range windowCount {
-		if ns := sign * c.weight[v*windowCount+w]; ns != 0 {
+		if ns := sign * c.p.on(part, c.weight[v*windowCount+w]); ns != 0 {
 			at := &c.load[w*c.parts+part]
 			c.square[w] += float64(*at+ns)*float64(*at+ns) - float64(*at)*float64(*at)
 			*at += ns
@@ -219,7 +221,7 @@ const unevenness = 0.25
 // with is what the windows of a vertex cost with it in a part; it is in none.
 func (c *cutting) with(v, part int) (cost float64) {
 	for w := range windowCount {
-		ns := c.weight[v*windowCount+w]
+		ns := c.p.on(part, c.weight[v*windowCount+w])
 		if ns == 0 {
 			continue
 		}
@@ -230,6 +232,26 @@ func (c *cutting) with(v, part int) (cost float64) {
 		cost += float64(highest) + unevenness*square/float64(c.total+1)
 	}
 	return cost
+}
+
+// look finds what joins a vertex to parts and groups, of the neighbours that count.
+func (c *cutting) look(v int, counts func(o int32) bool) {
+	clear(c.near)
+	clear(c.group)
+	for e := c.at[v]; e < c.at[v+1]; e++ {
+		if o := c.to[e]; counts(o) {
+			part := int(c.part[o])
+			c.near[part] += c.weighs[e]
+			c.group[c.p.Machine.GroupOf(part)] += c.weighs[e]
+		}
+	}
+}
+
+// cost is what a vertex costs in a part, without what joins it to others there, or near it; look comes first.
+func (c *cutting) cost(v, part int) float64 {
+	near := float64(c.near[part])
+	near += c.inside * float64(c.group[c.p.Machine.GroupOf(part)]-c.near[part])
+	return c.with(v, part) - near/float64(c.parts)
 }
 
 // passes is how often all vertices are looked at on each level.
@@ -255,19 +277,15 @@ func (c *cutting) refine(ctx context.Context) error {
 // improve moves a vertex to the part where it is cheapest.
 func (c *cutting) improve(v int) bool {
 	was := int(c.part[v])
-	clear(c.near)
-	for e := c.at[v]; e < c.at[v+1]; e++ {
-		c.near[c.part[c.to[e]]] += c.cost[e]
-	}
+	c.look(v, func(int32) bool { return true })
 	c.add(v, was, -1)
-	cost := func(part int) float64 { return c.with(v, part) - float64(c.near[part])/float64(c.parts) }
-	best, least := was, cost(was)*(1-1e-9)-1
+	best, least := was, c.cost(v, was)*(1-1e-9)-1
 	for b := range c.parts {
 		// of many parts only those that it has to do with, and some others
 		if b == was || c.parts > 32 && c.near[b] == 0 && (b+v)%16 != 0 {
 			continue
 		}
-		if is := cost(b); is < least {
+		if is := c.cost(v, b); is < least {
 			best, least = b, is
 		}
 	}

@@ -136,6 +136,14 @@ func (p *Program) findUnits() {
 	}
 }
 
+// on is how long a node takes for user code that took so many nanoseconds when it was recorded.
+func (p *Program) on(node int, ns int64) int64 {
+	if p.Machine.Uneven == nil {
+		return ns
+	}
+	return int64(float64(ns) / p.Machine.SpeedOf(node))
+}
+
 // windows finds how early each execution could start, and divides the run by that into parts of equal
 // length.
 func (p *Program) windows() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,16 +23,32 @@ type Uneven struct {
 	Latency, Bandwidth float64
 }
 
-// link gives the latency, in ns, and the bandwidth, in bytes per second or 0, of a link.
-func (m *Machine) link(from, to int) (latency, bandwidth float64) {
-	if u := m.Uneven; u != nil && u.Group[from] != u.Group[to] {
+// GroupOf is the number of a node's group, from 0; links inside a group are alike, and those between groups.
+func (m *Machine) GroupOf(node int) int {
+	if m.Uneven == nil {
+		return 0
+	}
+	return m.Uneven.Group[node]
+}
+
+// Groups is how many numbers of groups there are.
+func (m *Machine) Groups() int {
+	if m.Uneven == nil {
+		return 1
+	}
+	return slices.Max(m.Uneven.Group) + 1
+}
+
+// Link gives the latency, in ns, and the bandwidth, in bytes per second or 0, of a link.
+func (m *Machine) Link(from, to int) (latency, bandwidth float64) {
+	if u := m.Uneven; m.GroupOf(from) != m.GroupOf(to) {
 		return u.Latency, u.Bandwidth
 	}
 	return m.Latency, m.Bandwidth
 }
 
-// speed is how many times as fast as recorded a node is.
-func (m *Machine) speed(node int) float64 {
+// SpeedOf is how many times as fast as recorded a node is.
+func (m *Machine) SpeedOf(node int) float64 {
 	if m.Uneven == nil {
 		return 1
 	}
@@ -41,7 +58,7 @@ func (m *Machine) speed(node int) float64 {
 // power is the speed of all workers together, and that of the fastest.
 func (m *Machine) power() (all, fastest float64) {
 	for n := range m.Nodes {
-		all, fastest = all+m.speed(n)*float64(m.Workers), max(fastest, m.speed(n))
+		all, fastest = all+m.SpeedOf(n)*float64(m.Workers), max(fastest, m.SpeedOf(n))
 	}
 	return all, fastest
 }
@@ -70,6 +87,9 @@ func ParseMachine(text []byte) (m Machine, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return m, errors.New("it ends too early")
+		}
 		return m, fmt.Errorf("%s%w", lineOf(text, err), err)
 	}
 	if d.More() {

@@ -227,7 +227,7 @@ func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int6
 func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) {
 	r.res.Messages++
 	t := r.now + int64(wait)
-	latency, bandwidth := r.m.link(from, to)
+	latency, bandwidth := r.m.Link(from, to)
 	if bandwidth > 0 {
 		free := &r.link[from*r.m.Nodes+to]
 		t = max(t, *free) + int64(float64(bytes)/bandwidth*1e9)
@@ -328,7 +328,7 @@ func (r *run) look(cf, w uint32) {
 		end := start + int64(own*asleep+(own*(1-asleep)+float64(g.waited[x]))*slow)
 		r.asleep += asleep
 		if g.crowd.full && spare(r.m) {
-			end = start + int64(own*asleep+own*(1-asleep)/r.m.speed(node))
+			end = start + int64(own*asleep+own*(1-asleep)/r.m.SpeedOf(node))
 		}
 		r.rec.executed(start, end, int64(own), x)
 		r.push(end, executed, cf, w)
@@ -343,7 +343,7 @@ func (r *run) look(cf, w uint32) {
 
 // slowdown is how many times as long as recorded what needs a core of a node takes now.
 func (r *run) slowdown(node int) float64 {
-	return r.g.crowd.slowdown(float64(r.active)-r.asleep, r.m) / r.m.speed(node)
+	return r.g.crowd.slowdown(float64(r.active)-r.asleep, r.m) / r.m.SpeedOf(node)
 }
 
 // finish is what comes of an execution: values and CFs. The worker's time passes meanwhile.
@@ -352,7 +352,7 @@ func (r *run) finish(cf, w uint32) {
 	x, node := r.at[cf], r.nodeOf(w)
 	r.res.Executed++
 	r.asleep -= float64(g.asleep[x])
-	pass := func(ns float64) { r.now += int64(ns / r.m.speed(node)) }
+	pass := func(ns float64) { r.now += int64(ns / r.m.SpeedOf(node)) }
 	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
 		home := r.home(v)
 		pass(c.PostNS)

@@ -289,7 +289,8 @@ func TestParseMachine(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for text, want := range map[string]string{
-		"":                            "EOF",
+		"":                            "it ends too early",
+		`{"nodes": 2, "wor`:           "it ends too early",
 		"{\n\"nodes\": x}":            "line 2: invalid character 'x' looking for beginning of value",
 		`{"nodes": 2, "worker": 1}`:   `json: unknown field "worker"`,
 		`{"nodes": 2}`:                "workers: 0: give a number from 1 to 4096",

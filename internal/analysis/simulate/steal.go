@@ -46,7 +46,7 @@ func (r *run) askForWork(node int) {
 	r.asks[node] = true
 	for to := range r.m.Nodes {
 		if to != node {
-			latency, _ := r.m.link(node, to)
+			latency, _ := r.m.Link(node, to)
 			r.push(r.now+int64(latency+r.m.Costs.TransportNS), thiefCame, uint32(node), uint32(to))
 		}
 	}
