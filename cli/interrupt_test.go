@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	signals "os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +33,14 @@ sub main() for i = 0 .. 50000 spin(i);
 $}}
 sub main() for i = 0 .. 100 spin(i);
 `,
+	// What a signal would end early, if the thread got it.
+	"CFs that sleep": `C++ sub nap(int i) ${{
+    if (i == 0) { printf("ready\n"); fflush(stdout); }
+    struct timespec t = {3600, 0};
+    if (nanosleep(&t, nullptr) != 0) fprintf(stderr, "cut short\n");
+$}}
+sub main() for i = 0 .. 7 nap(i);
+`,
 }
 
 // TestSignals ends runs from outside: the trace of what ran so far must be usable.
@@ -50,6 +59,9 @@ func TestSignals(t *testing.T) {
 				}
 				if code != console.Interrupted {
 					t.Errorf("exit code %d", code)
+				}
+				if strings.Contains(stderr, "cut short") {
+					t.Errorf("a thread that ran user code got the signal:\n%s", stderr)
 				}
 				if !strings.Contains(stderr, "whyslow: interrupted") {
 					t.Errorf("does not say that it was interrupted:\n%s", stderr)
@@ -79,6 +91,61 @@ func TestSignals(t *testing.T) {
 				t.Errorf("report: exit code %d, %v\n%s", code, err, stderr)
 			}
 		})
+	}
+}
+
+// TestOwnHandler: a handler that user code has installed is called, and the program goes on.
+func TestOwnHandler(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	home, dir := lunaHome(t), t.TempDir()
+	for name, text := range map[string]string{
+		"own.fa": "import c_handle() as handle;\nsub main() handle();\n",
+		"own.cpp": `#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+static volatile sig_atomic_t handled;
+extern "C" void c_handle()
+{
+    std::signal(SIGINT, [](int) { handled = 1; });
+    printf("ready\n");
+    fflush(stdout);
+    while (!handled) usleep(1000);
+    fprintf(stderr, "handled\n");
+}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stderr, code := interrupt(t, syscall.SIGINT, dir, filepath.Join(home, "bin", "whyslow"), "run", "own.fa")
+	if code != console.Done || !strings.Contains(stderr, "handled\n") || strings.Contains(stderr, "interrupted") {
+		t.Errorf("exit code %d:\n%s", code, stderr)
+	}
+}
+
+var mainStays bool // the main goroutine stays on the main thread
+
+// stays tells whether this goroutine stays on the main thread while others run.
+func stays() bool {
+	for range 1000 {
+		c := make(chan bool)
+		go func() {
+			runtime.LockOSThread() // so it is another thread that wakes this goroutine
+			c <- true
+		}()
+		if <-c; syscall.Gettid() != os.Getpid() {
+			return false
+		}
+	}
+	return true
+}
+
+// TestMainThread: the main thread, which gets the signals, never runs user code.
+func TestMainThread(t *testing.T) {
+	if !mainStays {
+		t.Error("another goroutine may run on the main thread, and call user code there")
 	}
 }
 

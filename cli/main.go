@@ -16,11 +16,17 @@ package cli
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/crew"
 )
+
+// The kernel gives a signal for the process to its main thread. It would end a sleep or a read of user code
+// early. So the main thread stays with the main goroutine, which only waits while user code runs. Signal handlers
+// of user code run there too.
+func init() { runtime.LockOSThread() }
 
 // Main does what the command line says and ends the process.
 func Main() {

@@ -370,7 +370,9 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 func closeLibrary(library *cpp.Library, runErr error, warn func(string)) {
 	var stuck *engine.StuckError
 	if runErr == nil || errors.As(runErr, &stuck) {
-		if err := library.Close(); err != nil {
+		closed := make(chan error)
+		go func() { closed <- library.Close() }() // user code ends: not on the main thread, see main.go
+		if err := <-closed; err != nil {
 			warn(err.Error())
 		}
 		return

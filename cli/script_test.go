@@ -26,6 +26,7 @@ func (t tests) Run() int {
 	for name, value := range mpirunSettings {
 		os.Setenv(name, value)
 	}
+	mainStays = stays()
 	return t.m.Run()
 }
 
