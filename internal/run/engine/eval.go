@@ -54,9 +54,14 @@ var describe = [...]string{cpp.Unset: "nothing", cpp.Int: "an int", cpp.Real: "a
 
 // typed evaluates to a DF's value, which must be of type want; after a fault it is unset, which reads as 0.
 func (a *actor) typed(e *luna.Expr, v *env, want cpp.Type) cpp.Value {
-	d, own := a.evalDyn(e, v)
-	if own {
-		d.Release() // what it held is no number
+	var d cpp.Value
+	if e.Op == luna.OpInput || e.Op == luna.OpOutput {
+		d = a.read(e, v)
+	} else {
+		var own bool
+		if d, own = a.evalDyn(e, v); own {
+			d.Release() // what it held is no number
+		}
 	}
 	if d.Type != want {
 		a.wrongType(e, v, want, d.Type)
@@ -76,7 +81,7 @@ func (a *actor) branch(e *luna.Expr, v *env) *luna.Expr {
 func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 	switch e.Op {
 	case luna.OpInt:
-		return e.I
+		return int32(e.I)
 	case luna.OpValue:
 		f := v.f.up(e.Depth)
 		if f.vals == nil {
@@ -93,20 +98,22 @@ func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 		return s.i
 	case luna.OpIndex:
 		return v.idx.at(int(v.base) + e.K)
-	case luna.OpInput, luna.OpOutput:
-		return a.typed(e, v, cpp.Int).Int()
 	}
 	switch e.Type {
 	case luna.Real:
 		return toInt(a.evalReal(e, v))
+	case luna.Long:
+		return int32(a.evalLong(e, v))
 	case luna.Dyn:
 		return a.typed(e, v, cpp.Int).Int()
 	}
 	switch e.Op {
+	case luna.OpInput, luna.OpOutput:
+		return a.typed(e, v, cpp.Int).Int()
 	case luna.OpNeg:
 		return -a.evalInt(e.A, v)
 	case luna.OpAdd, luna.OpSub, luna.OpMul, luna.OpDiv, luna.OpMod:
-		return a.arith(e, a.evalInt(e.A, v), a.evalInt(e.B, v))
+		return arith(a, e, a.evalInt(e.A, v), a.evalInt(e.B, v))
 	case luna.OpLT, luna.OpLE, luna.OpGT, luna.OpGE, luna.OpEQ, luna.OpNE:
 		return b2i(a.compare(e, v))
 	case luna.OpAnd, luna.OpOr:
@@ -114,17 +121,29 @@ func (a *actor) evalInt(e *luna.Expr, v *env) int32 {
 	case luna.OpCond:
 		return a.evalInt(a.branch(e, v), v)
 	case luna.OpToInt:
-		if e.A.Type == luna.Real {
-			return toInt(a.evalReal(e.A, v))
-		}
 		return a.evalInt(e.A, v)
 	}
 	a.failAt(e.Pos, unsetText(e), "get_int failed for type (unset)")
 	return 0
 }
 
+// evalLong evaluates an expression of Type Int or Long to 64 bits.
+func (a *actor) evalLong(e *luna.Expr, v *env) int64 {
+	switch {
+	case e.Op == luna.OpInt:
+		return e.I
+	case e.Type != luna.Long:
+		return int64(a.evalInt(e, v))
+	case e.Op == luna.OpNeg:
+		return -a.evalLong(e.A, v)
+	case e.Op == luna.OpCond:
+		return a.evalLong(a.branch(e, v), v)
+	}
+	return arith(a, e, a.evalLong(e.A, v), a.evalLong(e.B, v))
+}
+
 // arith applies an operator to ints. Arithmetic wraps; division truncates toward zero.
-func (a *actor) arith(e *luna.Expr, x, y int32) int32 {
+func arith[T int32 | int64](a *actor, e *luna.Expr, x, y T) T {
 	if y == 0 && (e.Op == luna.OpDiv || e.Op == luna.OpMod) {
 		if a.err == nil {
 			a.failAt(e.Pos, "division by zero", "division by zero")
@@ -144,19 +163,17 @@ func (a *actor) logic(e *luna.Expr, v *env) bool {
 }
 
 func (a *actor) evalReal(e *luna.Expr, v *env) float64 {
+	switch e.Type {
+	case luna.Int, luna.Long:
+		return float64(a.evalLong(e, v))
+	case luna.Dyn:
+		return a.typed(e, v, cpp.Real).Real()
+	}
 	switch e.Op {
 	case luna.OpReal:
 		return e.F
 	case luna.OpInput, luna.OpOutput:
 		return a.typed(e, v, cpp.Real).Real()
-	}
-	switch e.Type {
-	case luna.Int:
-		return float64(a.evalInt(e, v))
-	case luna.Dyn:
-		return a.typed(e, v, cpp.Real).Real()
-	}
-	switch e.Op {
 	case luna.OpValue:
 		s := &v.f.up(e.Depth).vals[e.Slot]
 		if s.typ == luna.Int {
@@ -189,16 +206,15 @@ func (a *actor) evalString(e *luna.Expr, v *env) string {
 		return a.evalString(a.branch(e, v), v)
 	}
 	switch {
-	// In string context a DF converts, whatever it holds; only where a string is demanded it must be one.
-	case e.Type == luna.Dyn, e.Op == luna.OpInput, e.Op == luna.OpOutput:
+	case e.Type == luna.Dyn: // converts, whatever it holds
 		d, own := a.evalDyn(e, v)
 		text := a.text(d, e, v)
 		if own {
 			d.Release()
 		}
 		return text
-	case e.Type == luna.Int:
-		return strconv.Itoa(int(a.evalInt(e, v)))
+	case e.Type == luna.Int, e.Type == luna.Long:
+		return strconv.FormatInt(a.evalLong(e, v), 10)
 	case e.Type == luna.Real:
 		return formatReal(a.evalReal(e, v))
 	case e.Op == luna.OpValue:
@@ -229,21 +245,20 @@ func (a *actor) text(d cpp.Value, e *luna.Expr, v *env) string {
 
 // evalDyn evaluates to a DF's value. own tells that the caller must release it; otherwise it is lent.
 func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
-	switch e.Op {
-	case luna.OpInput, luna.OpOutput:
-		return a.read(e, v), false
-	case luna.OpCond:
+	if e.Op == luna.OpCond {
 		return a.evalDyn(a.branch(e, v), v)
 	}
 	switch e.Type {
-	case luna.Int:
-		return cpp.IntValue(a.evalInt(e, v)), false
+	case luna.Int, luna.Long:
+		return cpp.IntValue(int32(a.evalLong(e, v))), false
 	case luna.Real:
 		return cpp.RealValue(a.evalReal(e, v)), false
 	case luna.String:
 		return cpp.NewString(a.evalString(e, v)), true
 	}
 	switch e.Op {
+	case luna.OpInput, luna.OpOutput:
+		return a.read(e, v), false
 	case luna.OpNeg:
 		x, _ := a.evalDyn(e.A, v)
 		switch x.Type {
@@ -253,8 +268,6 @@ func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
 			return cpp.RealValue(-x.Real()), false
 		}
 		a.failAt(e.Pos, "- needs a number, not "+describe[x.Type], "Unsupported operand types: - "+x.Type.String())
-	case luna.OpAnd, luna.OpOr:
-		return cpp.IntValue(b2i(a.logic(e, v))), false
 	default:
 		if opText[e.Op] != "" {
 			return a.dynBinary(e, v), false
@@ -277,16 +290,16 @@ func (a *actor) dynBinary(e *luna.Expr, v *env) cpp.Value {
 	p, isNumber := asReal(x)
 	q, both := asReal(y)
 	ints := x.Type == cpp.Int && y.Type == cpp.Int
-	switch compares := e.Op >= luna.OpLT; {
+	switch {
 	case !isNumber || !both || e.Op == luna.OpMod && !ints:
 		op := opText[e.Op]
 		a.failAt(e.Pos, fmt.Sprintf("%s cannot be applied to %s and %s", op, describe[x.Type], describe[y.Type]),
 			fmt.Sprintf("Unsupported operand types: %v %s %v", x.Type, op, y.Type))
 		return cpp.Value{}
-	case compares:
+	case e.Op >= luna.OpLT:
 		return cpp.IntValue(b2i(luna.Holds(e.Op, p, q))) // an int is a real exactly
 	case ints:
-		return cpp.IntValue(a.arith(e, x.Int(), y.Int()))
+		return cpp.IntValue(arith(a, e, x.Int(), y.Int()))
 	}
 	return cpp.RealValue(luna.Arith(e.Op, p, q))
 }
@@ -302,24 +315,13 @@ func asReal(v cpp.Value) (f float64, ok bool) {
 func (a *actor) compare(e *luna.Expr, v *env) bool {
 	switch {
 	case e.A.Type == luna.String || e.B.Type == luna.String:
-		return luna.Holds(e.Op, a.stringOperand(e.A, v), a.stringOperand(e.B, v))
+		return luna.Holds(e.Op, a.evalString(e.A, v), a.evalString(e.B, v))
 	case e.A.Type == luna.Real || e.B.Type == luna.Real:
 		return luna.Holds(e.Op, a.evalReal(e.A, v), a.evalReal(e.B, v))
-	case e.A.Type == luna.Dyn && e.B.Type == luna.Dyn:
+	case e.A.Type == luna.Dyn:
 		return a.dynBinary(e, v).Int() != 0
 	}
-	return luna.Holds(e.Op, a.evalInt(e.A, v), a.evalInt(e.B, v))
-}
-
-// stringOperand is an operand of a comparison of strings: a DF among them must hold a string.
-func (a *actor) stringOperand(e *luna.Expr, v *env) string {
-	if e.Op == luna.OpInput || e.Op == luna.OpOutput {
-		if d := a.read(e, v); d.Type != cpp.String {
-			a.wrongType(e, v, cpp.String, d.Type)
-			return ""
-		}
-	}
-	return a.evalString(e, v)
+	return luna.Holds(e.Op, a.evalLong(e.A, v), a.evalLong(e.B, v))
 }
 
 var opText = [...]string{luna.OpAdd: "+", luna.OpSub: "-", luna.OpMul: "*", luna.OpDiv: "/", luna.OpMod: "%",

@@ -217,7 +217,10 @@ func TestSection3_3_Numbers(t *testing.T) {
 				"Unsupported operand types: int + string"},
 			{`out_i("", b * x)`, "* cannot be applied to a block of bytes and an int",
 				"Unsupported operand types: value * int"},
-			{`out_i("", "t" == x)`, "x holds an int, but a string is needed here", "get_string failed for type int"},
+			{`out_r("", int(r))`, "r holds a real, but an int is needed here", "get_int failed for type real"},
+			{`say("" + int(r))`, "r holds a real, but an int is needed here", "get_int failed for type real"},
+			{`out_i("", "t" == b)`, "b holds a block of bytes, but a string is needed here",
+				"cast to string failed: DF<size=4>("},
 			{`say("" + b)`, "b holds a block of bytes, but a string is needed here",
 				"cast to string failed: DF<size=4>("},
 			{`say("" + x[r])`, "r holds a real, but an int is needed here", "get_int failed for type real"},
@@ -231,6 +234,71 @@ func TestSection3_3_Numbers(t *testing.T) {
 		fails(t, head+"for i = 0 .. s say(\"\");\n}", "s holds a string", "get_int failed for type string",
 			"for i = 0 .. s")
 	})
+}
+
+// A cast, a comparison, and a conditional that is an operand are evaluated first, then converted to what is
+// wanted.
+func TestConvertedLast(t *testing.T) {
+	same(t, `
+		sub main()
+		{
+			df x, y, q, r, n;
+			put(x, 5);
+			put(y, 7);
+			put_r(q, 1.25);
+			put_r(r, 0.5);
+			out_r("a", x < y);
+			out_r("b", real(x < y));
+			out_r("c", int(x));
+			out_r("d", 0.5 ? 1.5 : 2.5);
+			out_r("e", 1 ? (1 ? 1.5 : 2.5) : 0.0);
+			out_r("f", (1 ? 1.5 : 2.5) + 1.0);
+			out_i("g", (1 ? 7.5 : 2.5) % 3);
+			out_i("h", -(r ? 0.0 : 1.5));
+			out_i("i", "5" == x);
+			out_i("j", "1.250000" != q);
+			say("k" + 3000000000);
+			out_i("l", 3000000000 / 2);
+			out_i("m", 3000000000 > x);
+			out_r("n", -3000000000);
+			out_i("o", 3000000000 / 1000 * x % 1000000);
+			out_r("p", x % y);
+			out_i("q", (0 ? 1 : 3000000000) / 2);
+			while real(n[i - 1] < y), i = 1 .. out n[9] put(n[i], 3 * i);
+			put(n[0], 0);
+		}`, `
+		a=1
+		b=1
+		c=5
+		d=2.5
+		e=1
+		f=2
+		g=1
+		h=0
+		i=1
+		j=0
+		k3000000000
+		l=1500000000
+		m=1
+		n=-3000000000
+		o=0
+		p=5
+		q=1500000000`)
+}
+
+// A DF that a locator needs may be indexed by another DF.
+func TestLocatorOfIndexedDF(t *testing.T) {
+	same(t, `
+		sub main()
+		{
+			df w, n;
+			put(n, 1);
+			put(w[1], 2);
+			out_i("a", w[n]) @ { locator_cyclic: w[n]; };
+			out_i("b", n) @ { locator_cyclic: w[n] + w[w[1] - n]; };
+			for i = 0 .. w[n] out_i("c", i) @ { locator_cyclic: w[n]; };
+			if w[n] { out_i("d", n); } @ { locator_cyclic: w[n] + 1; }
+		}`, "a=2\nb=1\nc=0\nc=1\nc=2\nd=1")
 }
 
 func TestSection3_4_Strings(t *testing.T) {

@@ -149,7 +149,9 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 		id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
 		h.ident(&id)
 		payload = append(payload, retained(s.val))
-		a.letGo(s)
+	}
+	for i := range c.inputs { // only now: an input may be an index of a later one
+		a.letGo(&c.inputs[i])
 	}
 	a.n.forgetInputs(c)
 	if r := a.n.eng.cfg.Records; r != nil && a.n.eng.part != nil {

@@ -1,7 +1,6 @@
 package luna
 
 import (
-	"math"
 	"strconv"
 )
 
@@ -17,7 +16,7 @@ func (x *stmtCtx) lower(e *expr, read Type) *Expr {
 	pos := x.c.pos(e.off)
 	switch e.op {
 	case xInt:
-		return intConst(x.int32(e, e.i), pos)
+		return literal(e.i, pos)
 	case xReal:
 		v, err := strconv.ParseFloat(e.name, 64)
 		if err != nil {
@@ -40,30 +39,21 @@ func (x *stmtCtx) lower(e *expr, read Type) *Expr {
 	case xToString:
 		return x.text(e)
 	case xNeg:
-		if e.a.op == xInt { // so that the least int does not overflow
-			return intConst(x.int32(e, -e.a.i), pos)
-		}
 		if e.a.kind == kString || e.a.kind == kNone {
 			return x.badString(e)
 		}
-		if e.a.op != xID {
+		if e.a.op == xCond {
+			read = Int
+		} else if e.a.op != xID {
 			read = Dyn
 		}
-		return neg(x.lower(e.a, read), pos)
+		return neg(x.asKind(e.a, x.lower(e.a, read)), pos)
 	case xBinary:
 		return x.binary(e)
 	case xCond:
 		return x.conditional(e, read)
 	}
 	return unset(pos)
-}
-
-// int32 checks an integer literal. C++ would wrap what does not fit.
-func (x *stmtCtx) int32(e *expr, v int64) int32 {
-	if v > math.MaxInt32 || v < math.MinInt32 {
-		x.c.warn(StageCPP, e.off, "", "%s does not fit 32 bits and becomes %d", srcText(e), int32(v))
-	}
-	return int32(v)
 }
 
 func (x *stmtCtx) str(e *expr) *Expr {
@@ -133,15 +123,8 @@ func (x *stmtCtx) cast(e *expr, to Type) *Expr {
 	return x.number(e.a, to)
 }
 
-// number lowers e and converts it to Int or Real.
+// number lowers e and converts it to Int or Real, as C++ does.
 func (x *stmtCtx) number(e *expr, to Type) *Expr {
-	if to == Real { // C++ converts a literal that is too long for an int exactly
-		if e.op == xInt {
-			return realConst(float64(e.i), x.c.pos(e.off))
-		} else if e.op == xNeg && e.a.op == xInt {
-			return realConst(-float64(e.a.i), x.c.pos(e.off))
-		}
-	}
 	v := x.lower(e, to)
 	switch {
 	case v.Op == OpUnset:
@@ -149,16 +132,18 @@ func (x *stmtCtx) number(e *expr, to Type) *Expr {
 	case v.Type == String:
 		x.c.fault(StageCPP, e.off, "", "a string stands where %s is wanted", article(to))
 		return unset(v.Pos)
-	case to == Int:
-		return toInt(v)
+	case to == Real:
+		return toReal(v)
+	case v.Op == OpInt && v.I != int64(int32(v.I)):
+		x.c.warn(StageCPP, e.off, "", "%s does not fit 32 bits and becomes %d", srcText(e), int32(v.I))
 	}
-	return toReal(v)
+	return toInt(v)
 }
 
 // int lowers e for a place that wants an int.
 func (x *stmtCtx) int(e *expr) *Expr { return x.number(e, Int) }
 
-func (t Type) String() string { return [...]string{"int", "real", "string", "value"}[t] }
+func (t Type) String() string { return [...]string{"int", "real", "string", "value", "long"}[t] }
 
 func article(t Type) string {
 	if t == Int {
@@ -171,10 +156,10 @@ func article(t Type) string {
 func (x *stmtCtx) operand(e *expr, k kind) *Expr {
 	if k == kInt || k == kReal {
 		read := Int
-		if k == kReal {
+		if k == kReal && e.op != xCond {
 			read = Real
 		}
-		v := x.lower(e, read)
+		v := x.asKind(e, x.lower(e, read))
 		if v.Type != Dyn {
 			return v
 		} else if read == Int || e.kind == kInt {
@@ -185,11 +170,22 @@ func (x *stmtCtx) operand(e *expr, k kind) *Expr {
 	return x.lower(e, Dyn)
 }
 
+// asKind converts a conditional that is an operand to its kind: int, whatever its branches are. v is e, lowered.
+func (x *stmtCtx) asKind(e *expr, v *Expr) *Expr {
+	if e.op == xCond && v.Type == Real {
+		x.c.warn(StageCPP, e.off, "as an operand, a conditional is an int in LuNA", "%s is truncated to an int",
+			srcText(e))
+		return toInt(v)
+	}
+	return v
+}
+
 // promote makes both Real if one is.
 func promote(a, b *Expr) (*Expr, *Expr) {
-	if a.Type == Real && b.Type == Int {
+	isInt := func(t Type) bool { return t == Int || t == Long }
+	if a.Type == Real && isInt(b.Type) {
 		return a, toReal(b)
-	} else if a.Type == Int && b.Type == Real {
+	} else if isInt(a.Type) && b.Type == Real {
 		return toReal(a), b
 	}
 	return a, b
@@ -229,7 +225,11 @@ func (x *stmtCtx) binary(e *expr) *Expr {
 		x.c.fault(StageCPP, e.opOff, "convert with int(...)", "the operands of %% must be ints")
 		return unset(pos)
 	}
-	return arith(op, a, b, pos)
+	v := arith(op, a, b, pos)
+	if op == OpMod && v.Type == Dyn {
+		return toInt(v)
+	}
+	return v
 }
 
 // stringOp lowers an operation with a string among the operands: + concatenates, == and != compare.
@@ -239,8 +239,8 @@ func (x *stmtCtx) stringOp(e *expr, op Op, ka, kb kind) *Expr {
 	case op == OpAdd:
 		return x.text(e)
 	case (op == OpEQ || op == OpNE) && stringy(ka) && stringy(kb):
-		a := x.comparand(e.a)
-		return compare(op, a, x.comparand(e.b), x.c.pos(e.off))
+		a := x.text(e.a)
+		return compare(op, a, x.text(e.b), x.c.pos(e.off))
 	case op == OpEQ || op == OpNE:
 		x.c.fault(StageCPP, e.opOff, "convert with string(...)",
 			"a string can be compared with a string or a data fragment only")
@@ -249,25 +249,15 @@ func (x *stmtCtx) stringOp(e *expr, op Op, ka, kb kind) *Expr {
 	return x.badString(e)
 }
 
-// comparand lowers an operand of a comparison of strings. This is no string context: a data fragment must
-// hold a string.
-func (x *stmtCtx) comparand(e *expr) *Expr {
-	if e.op == xID {
-		return x.lower(e, String)
-	}
-	return x.text(e)
-}
-
-// truth lowers an operand of && or || or the condition of ?: to an Int that is not 0 if it holds. Unlike the
-// condition of an if, a real counts as it is, not truncated, as in C++.
+// truth lowers an operand of && or || to an Int that is not 0 if it holds. Unlike the condition of an if or
+// of ?:, a real counts as it is, not truncated, as in C++.
 func (x *stmtCtx) truth(e *expr, k kind) *Expr {
 	v := x.operand(e, k)
 	switch {
 	case v.Type == Real:
 		return compare(OpNE, v, realConst(0, v.Pos), v.Pos)
-	case v.Type == Dyn && e.kind == kValue:
-		zero := intConst(0, v.Pos)
-		return toInt(&Expr{Op: OpNE, Type: Dyn, A: v, B: zero, Pos: v.Pos})
+	case v.Type == Long || v.Type == Dyn && e.kind == kValue:
+		return compare(OpNE, v, intConst(0, v.Pos), v.Pos)
 	}
 	return toInt(v)
 }
@@ -277,7 +267,13 @@ func (x *stmtCtx) conditional(e *expr, read Type) *Expr {
 	if e.a.text {
 		return x.badString(&expr{op: xBinary, name: "?:", off: e.off, opOff: e.opOff})
 	}
-	c := x.truth(e.a, join(kInt, e.a.kind))
+	var c *Expr
+	if e.a.kind == kValue { // a DF counts as it is, even a real below 1; else the condition is wanted as an int
+		c = x.truth(e.a, kValue)
+	} else if c = x.int(e.a); e.a.kind == kReal {
+		x.c.warn(StageCPP, e.a.off, "write "+srcText(e.a)+" != 0.0", "the condition %s is truncated to an int",
+			srcText(e.a))
+	}
 	if e.b.text || e.c.text {
 		return conditional(c, x.text(e.b), x.text(e.c), pos)
 	}
@@ -285,6 +281,8 @@ func (x *stmtCtx) conditional(e *expr, read Type) *Expr {
 	k := join(join(kInt, kb), kc)
 	if kb == kValue && kc == kValue && read == Real {
 		k = kReal // LuNA produces ill-typed C++ here; reading reals is what the place wants
+	} else if kb == kValue && kc == kValue && read == Dyn {
+		k = kValue
 	}
 	a, b := promote(x.operand(e.b, k), x.operand(e.c, k))
 	return conditional(c, a, b, pos)

@@ -238,7 +238,7 @@ const unknownIndex = "?"
 
 func constant(e *Expr) string {
 	if e.Op == OpInt {
-		return strconv.Itoa(int(e.I))
+		return strconv.FormatInt(e.I, 10)
 	}
 	return unknownIndex
 }
@@ -247,7 +247,7 @@ func constant(e *Expr) string {
 func (x *patterns) int(from *Block, e *Expr) (int32, bool) {
 	switch e.Op {
 	case OpInt:
-		return e.I, true
+		return int32(e.I), true
 	case OpValue:
 		if b := outward(from, e.Depth); b != nil && !x.isNew(b) && e.Type == Int {
 			return x.known.Int(b, e.Slot), true

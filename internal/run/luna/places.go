@@ -170,7 +170,7 @@ func (p *placing) constant(k int) (int32, bool) {
 	if k -= p.fixed; k < 0 || p.ref.Idx[k].Op != OpInt {
 		return 0, false
 	}
-	return p.ref.Idx[k].I, true
+	return int32(p.ref.Idx[k].I), true
 }
 
 func (p *placing) indices() int { return p.fixed + len(p.ref.Idx) }
@@ -242,9 +242,12 @@ func (p *placing) place(idx []int32) (int32, bool) {
 
 // of is the value of an expression that has nothing but indices and constants.
 func (e *Expr) of(idx []int32) (int32, bool) {
+	if e.Type == Long { // rare: asked at run time
+		return 0, false
+	}
 	switch e.Op {
 	case OpInt:
-		return e.I, true
+		return int32(e.I), true
 	case OpIndex:
 		return idx[e.K], true
 	case OpNeg:

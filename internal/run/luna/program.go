@@ -23,6 +23,8 @@ const (
 	Real               // IEEE double
 	String             // bytes without NUL
 	Dyn                // any of these, or a byte block
+	// 64-bit integer: of literals beyond 32 bits, and of what is computed with them. Only expressions have it
+	Long
 )
 
 // ParamKind is the declared kind of a parameter.
@@ -320,9 +322,9 @@ const (
 	OpAnd    // lazy; Int operands
 	OpOr     // lazy
 	OpCond   // A ? B : C, lazy
-	OpToInt  // A converted as a C++ cast (A Int, Real; Dyn: must hold an int)
-	OpToReal // (A Int, Real; Dyn: must hold a real)
-	// to string context: Int decimal, Real %f, String itself, Dyn by its run-time type; byte block fails
+	OpToInt  // A converted as a C++ cast (A Int, Long, Real; Dyn: must hold an int)
+	OpToReal // (A Int, Long, Real; Dyn: must hold a real)
+	// to string context: Int and Long decimal, Real %f, String itself, Dyn by its run-time type; byte block fails
 	OpToStr
 	OpConcat // strings
 	OpUnset  // fails when evaluated; S says why
@@ -332,15 +334,15 @@ const (
 //
 // Type is the representation of the result. An arithmetic node of Type Int (Real) has operands of Type Int
 // (Real), the checker has put conversions in. A node of Type Dyn has Dyn operands: int with int gives int,
-// with a real among them real, comparisons give an int; other run-time types fail with "Unsupported operand
-// types: A op B". A Dyn operand, and a value argument, may be an expression of any Type: its value counts.
-// Comparisons have Type Int unless their operands are Dyn; then the result is Dyn (an int). == and != compare
-// strings where both operands have Type String.
+// with a real among them real; other run-time types fail with "Unsupported operand types: A op B". A Dyn
+// operand, and a value argument, may be an expression of any Type: its value counts. Comparisons have Type Int
+// and operands of one Type, or Int and Long; Dyn as above. == and != compare strings where both operands have
+// Type String. Nodes of Type Long have operands of Type Int or Long; a value argument of Type Long is an int.
 type Expr struct {
 	Op      Op
 	Type    Type
 	A, B, C *Expr
-	I       int32
+	I       int64 // OpInt: the constant, within 32 bits unless Type is Long
 	F       float64
 	S       string
 	K       int

@@ -54,14 +54,14 @@ func TestSection3_5_WhatIsAcceptedWhere(t *testing.T) {
 		{`string(i+1)`, noInt, noReal, "(string (+ v0.0:int 1))", "(string (+ v0.0:int 1))"},
 		{`i*1.0`, "(int (*. (real v0.0:int) 1.0))", "(*. (real v0.0:int) 1.0)", "(string (*. (real v0.0:int) 1.0))",
 			"(*. (real v0.0:int) 1.0)"},
-		{`x<y`, "(int (<? in0? in1?))", "(real (<? in0? in1?))", "(string (<? in0? in1?))", "(<? in0? in1?)"},
+		{`x<y`, "(< in0? in1?)", "(real (< in0? in1?))", "(string (< in0? in1?))", "(< in0? in1?)"},
 		{`x<1`, "(< in0:int 1)", "(real (< in0:int 1))", "(string (< in0:int 1))", "(< in0:int 1)"},
 		{`t=="a"`, `(== v0.2:string "a")`, `(real (== v0.2:string "a"))`, `(string (== v0.2:string "a"))`,
 			`(== v0.2:string "a")`},
-		{`"a"==x`, `(== "a" in0:string)`, `(real (== "a" in0:string))`, `(string (== "a" in0:string))`,
-			`(== "a" in0:string)`},
-		{`x=="a"`, `(== in0:string "a")`, `(real (== in0:string "a"))`, `(string (== in0:string "a"))`,
-			`(== in0:string "a")`},
+		{`"a"==x`, `(== "a" (string in0?))`, `(real (== "a" (string in0?)))`, `(string (== "a" (string in0?)))`,
+			`(== "a" (string in0?))`},
+		{`x=="a"`, `(== (string in0?) "a")`, `(real (== (string in0?) "a"))`, `(string (== (string in0?) "a"))`,
+			`(== (string in0?) "a")`},
 		{`t<"a"`, badStringOp + "<", badStringOp + "<", badStringOp + "<", badStringOp + "<"},
 		{`t-x`, badStringOp + "-", badStringOp + "-", badStringOp + "-", badStringOp + "-"},
 		{`i?1:2`, "(if v0.0:int 1 2)", "(real (if v0.0:int 1 2))", "(string (if v0.0:int 1 2))",
@@ -69,11 +69,11 @@ func TestSection3_5_WhatIsAcceptedWhere(t *testing.T) {
 		{`i?1:2.5`, "(int (if v0.0:int 1.0 2.5))", "(if v0.0:int 1.0 2.5)", "(string (if v0.0:int 1.0 2.5))",
 			"(if v0.0:int 1.0 2.5)"},
 		{`i?x:y`, "(if v0.0:int in0:int in1:int)", "(if v0.0:int in0:real in1:real)",
-			"(string (if v0.0:int in0:int in1:int))", "(if v0.0:int in0:int in1:int)"},
+			"(string (if v0.0:int in0? in1?))", "(if v0.0:int in0? in1?)"},
 		{`i?x:1`, "(if v0.0:int in0:int 1)", "(real (if v0.0:int in0:int 1))", "(string (if v0.0:int in0:int 1))",
 			"(if v0.0:int in0:int 1)"},
-		{`x>y?x:y`, "(if (int (>? in0? in1?)) in0:int in1:int)", "(if (int (>? in0? in1?)) in0:real in1:real)",
-			"(string (if (int (>? in0? in1?)) in0:int in1:int))", "(if (int (>? in0? in1?)) in0:int in1:int)"},
+		{`x>y?x:y`, "(if (> in0? in1?) in0:int in1:int)", "(if (> in0? in1?) in0:real in1:real)",
+			"(string (if (> in0? in1?) in0? in1?))", "(if (> in0? in1?) in0? in1?)"},
 		{`t+"a"`, noInt, noReal, `(++ v0.2:string "a")`, `(++ v0.2:string "a")`},
 		{`"a"+x`, noInt, noReal, `(++ "a" (string in0?))`, `(++ "a" (string in0?))`},
 		{`x+"a"`, noInt, noReal, `(++ (string in0?) "a")`, `(++ (string in0?) "a")`},
@@ -95,13 +95,13 @@ func TestSection3_5_WhatIsAcceptedWhere(t *testing.T) {
 		{`-x`, "(neg in0:int)", "(neg. in0:real)", "(string (neg? in0?))", "(neg? in0?)"},
 		{`0-x`, "(- 0 in0:int)", "(real (- 0 in0:int))", "(string (- 0 in0:int))", "(- 0 in0:int)"},
 		{`x*y`, "(int (*? in0? in1?))", "(real (*? in0? in1?))", "(string (*? in0? in1?))", "(*? in0? in1?)"},
-		{`x%y`, "(int (%? in0? in1?))", "(real (%? in0? in1?))", "(string (%? in0? in1?))", "(%? in0? in1?)"},
+		{`x%y`, "(int (%? in0? in1?))", "(real (int (%? in0? in1?)))", "(string (int (%? in0? in1?)))", "(int (%? in0? in1?))"},
 		{`x%2`, "(% in0:int 2)", "(real (% in0:int 2))", "(string (% in0:int 2))", "(% in0:int 2)"},
 		{`q%2`, "the operands of % must be ints", "the operands of % must be ints",
 			"the operands of % must be ints", "the operands of % must be ints"},
 		{`x&&1`, "(&& in0:int 1)", "(real (&& in0:int 1))", "(string (&& in0:int 1))", "(&& in0:int 1)"},
-		{`x||y`, "(|| (int (!=? in0? 0)) (int (!=? in1? 0)))", "(real (|| (int (!=? in0? 0)) (int (!=? in1? 0))))",
-			"(string (|| (int (!=? in0? 0)) (int (!=? in1? 0))))", "(|| (int (!=? in0? 0)) (int (!=? in1? 0)))"},
+		{`x||y`, "(|| (!= in0? 0) (!= in1? 0))", "(real (|| (!= in0? 0) (!= in1? 0)))",
+			"(string (|| (!= in0? 0) (!= in1? 0)))", "(|| (!= in0? 0) (!= in1? 0))"},
 		{`all`, "-1", "-1.0", `"-1"`, "-1"},
 	} {
 		got := argument(t, c[0])
@@ -133,7 +133,7 @@ func TestSection3_3_Numbers(t *testing.T) {
 		{"x*y+1", toInt, "(+ (int (*? in0? in1?)) 1)"},
 		{"x*y+1.0", toInt, "(int (+. (real (*? in0? in1?)) 1.0))"},
 		{"x/y", toReal, "(real (/? in0? in1?))"},
-		{"(x<y)+1.5", toReal, "(+. (real (int (<? in0? in1?))) 1.5)"},
+		{"(x<y)+1.5", toReal, "(+. (real (< in0? in1?)) 1.5)"},
 		{"x+1+2.5", toReal, "(+. (real (+ in0:int 1)) 2.5)"},
 		{"2.5+x", toReal, "(+. 2.5 in0:real)"}, {"q+x", toReal, "(+. v0.1:real in0:real)"},
 		{"q && i", toInt, "(&& (!= v0.1:real 0.0) v0.0:int)"},
@@ -155,6 +155,10 @@ func TestSection3_3_Numbers(t *testing.T) {
 	t.Run("all operands are inputs", func(t *testing.T) {
 		has(t, body(t, "df x, y; two(x, y); g(1 ? x : y); g(0 && x);"), "wave: in0 x{0.0}, in1 y{0.1}",
 			"wave: in0 x{0.0}")
+	})
+	t.Run("truncated", func(t *testing.T) {
+		warns(t, "sub main() { f((1 ? 1.5 : 2.5) % 3); fr(0.5 ? 1.5 : 2.5); fr(1 ? 1.5 : 2.5); }",
+			"2:17 1 ? 1.5 : 2.5 is truncated to an int", "2:41 the condition 0.5 is truncated to an int")
 	})
 	t.Run("too large", func(t *testing.T) {
 		warns(t, "sub main() { f(3000000000); fr(3000000000); f(-2147483648); }",

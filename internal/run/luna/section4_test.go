@@ -109,7 +109,7 @@ func TestSection4_4_While(t *testing.T) {
 	d := body(t, "df x, w, n; put(n, 0); while x[k] < n, k = i .. out w[k] { df y; put(y, 1); put(x[k + 1], "+
 		"y); } @ { req_count w[k] = x[k]; }")
 	has(t, d, "wave: in0 x{1.0}[v0.0:int] control, in1 n{1.2} control",
-		"start v0.0:int while (int (<? in0? in1?))",
+		"start v0.0:int while (< in0? in1?)",
 		"out w{1.1}[v0.0:int]", "post w{1.1}[v0.0:int] = out0 count in0:int", "block 1 values k names y",
 		"out x{1.0}[(+ v0.0:int 1)]")
 	t.Run("names of the body are not seen by the condition", func(t *testing.T) {

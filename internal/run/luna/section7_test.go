@@ -83,7 +83,7 @@ func genExpr(t *rapid.T, depth int) *expr {
 	if depth == 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-			return &expr{op: xInt, name: "7"}
+			return &expr{op: xInt, name: rapid.SampledFrom([]string{"7", "5000000000"}).Draw(t, "literal")}
 		case 1:
 			return &expr{op: xReal, name: "2.5"}
 		case 2:
@@ -149,15 +149,19 @@ func TestAnyExpressionIsTypedOrRejected(t *testing.T) {
 // checkTypes checks what program.go says about the types of operands.
 func checkTypes(t *rapid.T, text string, e *Expr) {
 	bad := false
+	ints := map[Type]bool{Int: true, Long: true}
 	switch e.Op {
 	case OpAdd, OpSub, OpMul, OpDiv, OpMod:
-		bad = e.Type != Dyn && (e.A.Type != e.Type || e.B.Type != e.Type) || e.Type == String
+		bad = e.Type == Int && (e.A.Type != Int || e.B.Type != Int) || e.Type == String ||
+			e.Type == Real && (e.A.Type != Real || e.B.Type != Real) ||
+			e.Type == Long && !(ints[e.A.Type] && ints[e.B.Type])
 	case OpLT, OpLE, OpGT, OpGE, OpEQ, OpNE:
-		bad = e.Type == Int && (e.A.Type != e.B.Type || e.A.Type == Dyn) || e.Type != Int && e.Type != Dyn
+		bad = e.Type != Int || e.A.Type != e.B.Type && e.A.Type != Dyn && !(ints[e.A.Type] && ints[e.B.Type])
 	case OpAnd, OpOr:
 		bad = e.A.Type != Int || e.B.Type != Int || e.Type != Int
 	case OpCond:
-		bad = e.A.Type != Int || e.B.Type != e.Type || e.C.Type != e.Type
+		bad = e.A.Type != Int || e.B.Type != e.Type && !(e.Type == Long && e.B.Type == Int) ||
+			e.C.Type != e.Type && !(e.Type == Long && e.C.Type == Int)
 	case OpConcat:
 		bad = e.A.Type != String || e.B.Type != String
 	case OpToInt:

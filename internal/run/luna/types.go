@@ -101,7 +101,16 @@ func (e *expr) isText() bool {
 
 // The constructors below fold constants.
 
-func intConst(v int32, pos Pos) *Expr { return &Expr{Op: OpInt, Type: Int, I: v, Pos: pos} }
+func intConst(v int32, pos Pos) *Expr { return &Expr{Op: OpInt, Type: Int, I: int64(v), Pos: pos} }
+
+// literal has the type that C++ gives an integer literal.
+func literal(v int64, pos Pos) *Expr {
+	if v == int64(int32(v)) {
+		return intConst(int32(v), pos)
+	}
+	return &Expr{Op: OpInt, Type: Long, I: v, Pos: pos}
+}
+
 func realConst(v float64, pos Pos) *Expr {
 	return &Expr{Op: OpReal, Type: Real, F: v, Pos: pos}
 }
@@ -118,6 +127,9 @@ func round6(v float64) float64 {
 func toInt(e *Expr) *Expr {
 	if e.Type == Int {
 		return e
+	}
+	if e.Op == OpInt {
+		return intConst(int32(e.I), e.Pos)
 	}
 	if e.Op == OpReal && e.F > math.MinInt32-1.0 && e.F < math.MaxInt32+1.0 {
 		return intConst(int32(e.F), e.Pos)
@@ -140,7 +152,7 @@ func toStr(e *Expr) *Expr {
 	case e.Type == String && e.Op != OpInput && e.Op != OpOutput:
 		return e
 	case e.Op == OpInt:
-		return stringConst(strconv.Itoa(int(e.I)), e.Pos)
+		return stringConst(strconv.FormatInt(e.I, 10), e.Pos)
 	case e.Op == OpReal:
 		return stringConst(fmt.Sprintf("%f", e.F), e.Pos)
 	}
@@ -154,26 +166,38 @@ func concat(a, b *Expr, pos Pos) *Expr {
 	return &Expr{Op: OpConcat, Type: String, A: a, B: b, Pos: pos}
 }
 
-func isConst(e *Expr) bool { return e.Op == OpInt || e.Op == OpReal }
+// common is the Type of an operation on a and b, which have the same Type, or Int and Long.
+func common(a, b *Expr) Type {
+	if b.Type == Long {
+		return Long
+	}
+	return a.Type
+}
 
-// arith makes an arithmetic node; a and b have the same Type.
+// arith makes an arithmetic node; a and b have the same Type, or Int and Long.
 func arith(op Op, a, b *Expr, pos Pos) *Expr {
+	typ := common(a, b)
 	switch {
 	case a.Op == OpInt && b.Op == OpInt:
 		// Dividing by zero, or the least int by -1, stops the program when it gets there.
-		if (op != OpDiv && op != OpMod) || b.I != 0 && (b.I != -1 || a.I != math.MinInt32) {
-			return intConst(Arith(op, a.I, b.I), pos)
+		least := typ == Int && a.I == math.MinInt32 || a.I == math.MinInt64
+		switch {
+		case (op == OpDiv || op == OpMod) && (b.I == 0 || b.I == -1 && least):
+		case typ == Int:
+			return intConst(Arith(op, int32(a.I), int32(b.I)), pos)
+		default:
+			return &Expr{Op: OpInt, Type: Long, I: Arith(op, a.I, b.I), Pos: pos}
 		}
 	case a.Op == OpReal && b.Op == OpReal:
 		if op != OpMod && (op != OpDiv || b.F != 0) {
 			return realConst(Arith(op, a.F, b.F), pos)
 		}
 	}
-	return &Expr{Op: op, Type: a.Type, A: a, B: b, Pos: pos}
+	return &Expr{Op: op, Type: typ, A: a, B: b, Pos: pos}
 }
 
 // Arith applies + - * / or, to ints, %. Ints wrap; their division truncates toward zero and must not be by 0.
-func Arith[T int32 | float64](op Op, x, y T) T {
+func Arith[T int32 | int64 | float64](op Op, x, y T) T {
 	switch op {
 	case OpAdd:
 		return x + y
@@ -184,11 +208,11 @@ func Arith[T int32 | float64](op Op, x, y T) T {
 	case OpDiv:
 		return x / y
 	}
-	return T(int32(x) % int32(y))
+	return T(int64(x) % int64(y))
 }
 
 // Holds tells whether a comparison holds.
-func Holds[T int32 | float64 | string](op Op, x, y T) bool {
+func Holds[T int32 | int64 | float64 | string](op Op, x, y T) bool {
 	switch op {
 	case OpLT:
 		return x < y
@@ -204,20 +228,15 @@ func Holds[T int32 | float64 | string](op Op, x, y T) bool {
 	return x != y
 }
 
-// compare makes a comparison; a and b have the same Type.
+// compare makes a comparison; a and b have the same Type, or Int and Long, or one is Dyn.
 func compare(op Op, a, b *Expr, pos Pos) *Expr {
-	typ := Int
-	if a.Type == Dyn {
-		typ = Dyn
+	switch {
+	case a.Op == OpInt && b.Op == OpInt:
+		return boolConst(Holds(op, a.I, b.I), pos)
+	case a.Op == OpReal && b.Op == OpReal:
+		return boolConst(Holds(op, a.F, b.F), pos)
 	}
-	if isConst(a) && isConst(b) {
-		x, y := a.F, b.F
-		if a.Type == Int {
-			x, y = float64(a.I), float64(b.I)
-		}
-		return boolConst(Holds(op, x, y), pos)
-	}
-	return &Expr{Op: op, Type: typ, A: a, B: b, Pos: pos}
+	return &Expr{Op: op, Type: Int, A: a, B: b, Pos: pos}
 }
 
 func boolConst(v bool, pos Pos) *Expr {
@@ -230,7 +249,10 @@ func boolConst(v bool, pos Pos) *Expr {
 func neg(a *Expr, pos Pos) *Expr {
 	switch a.Op {
 	case OpInt:
-		return intConst(-a.I, pos)
+		if a.Type == Int {
+			return intConst(-int32(a.I), pos)
+		}
+		return &Expr{Op: OpInt, Type: Long, I: -a.I, Pos: pos}
 	case OpReal:
 		return realConst(-a.F, pos)
 	}
@@ -250,7 +272,7 @@ func logic(op Op, a, b *Expr, pos Pos) *Expr {
 	return &Expr{Op: op, Type: Int, A: a, B: b, Pos: pos}
 }
 
-// conditional makes c ? a : b; c is Int, a and b have the same Type.
+// conditional makes c ? a : b; c is Int, a and b have the same Type, or Int and Long.
 func conditional(c, a, b *Expr, pos Pos) *Expr {
 	if c.Op == OpInt {
 		if c.I != 0 {
@@ -258,5 +280,5 @@ func conditional(c, a, b *Expr, pos Pos) *Expr {
 		}
 		return b
 	}
-	return &Expr{Op: OpCond, Type: a.Type, A: c, B: a, C: b, Pos: pos}
+	return &Expr{Op: OpCond, Type: common(a, b), A: c, B: a, C: b, Pos: pos}
 }

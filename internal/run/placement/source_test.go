@@ -19,7 +19,7 @@ func value(t testing.TB, e *luna.Expr, idx []int32, counters map[int]int32) int3
 	of := func(e *luna.Expr) int32 { return value(t, e, idx, counters) }
 	switch e.Op {
 	case luna.OpInt:
-		return e.I
+		return int32(e.I)
 	case luna.OpIndex:
 		return idx[e.K]
 	case luna.OpValue:
