@@ -57,6 +57,22 @@ func (m *Model) DFNumbered(node int, number uint64) DF {
 	return m.late[dfRef{uint32(node), trace.DF(number)}]
 }
 
+// DFNumbers gives the numbers that a DF has in a node's file.
+func (m *Model) DFNumbers(node int, df DF) (numbers []uint64) {
+	if node < len(m.numbers) {
+		for number, d := range m.numbers[node] {
+			if d == df {
+				numbers = append(numbers, uint64(number))
+			}
+		}
+	}
+	// One without definition has no other number than its home's.
+	if home := m.dfHome[df]; int(home.node) == node && m.late[home] == df {
+		numbers = append(numbers, uint64(home.df))
+	}
+	return numbers
+}
+
 // CodeAt gives the code fragment of the statement with a number of a node's file, 0 where it is not defined.
 func (m *Model) CodeAt(node int, site uint64) int {
 	if node < len(m.siteNumbers) && site < uint64(len(m.siteNumbers[node])) {

@@ -146,10 +146,10 @@ func (c *Cache) inside(path string) bool {
 
 // Abs makes a name absolute that is relative to where commands run.
 func (c *Cache) Abs(path string) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.cwd, path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
 	}
-	return filepath.Clean(path)
+	return filepath.Join(c.cwd, path)
 }
 
 // Here is the compiler's flag by which debug information has another name for the folder where commands run,
@@ -430,12 +430,13 @@ func unique(sources []source) []source {
 
 // Hash returns the SHA-256 of the parts, each with its length, in hexadecimal.
 func Hash(parts ...string) string {
-	h := sha256.New()
+	var all []byte
 	for _, p := range parts {
-		h.Write(append(strconv.AppendInt(nil, int64(len(p)), 10), ':'))
-		h.Write([]byte(p))
+		all = append(strconv.AppendInt(all, int64(len(p)), 10), ':')
+		all = append(all, p...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:])
 }
 
 // HashFile returns the SHA-256 of a file's content in hexadecimal.

@@ -271,15 +271,17 @@ const exports = "{ global: whyslow_library; local: *; };\n"
 // exits are the functions of which whyslow_runtime.cc takes the place.
 var exits = []string{"exit", "_exit", "_Exit", "quick_exit"}
 
-// fronts finds the functions of which whyslow_waits.cc takes the place.
-var fronts = regexp.MustCompile(`(?m)^(?:WS_TAKE\(|WS_(?:SYNC|NAP|FILE)\([^,]+,\s)\s*(\w+),`)
+// front is what follows WS_ where whyslow_waits.cc takes the place of a function, and that function's name.
+var front = regexp.MustCompile(`^(?:TAKE\(|(?:SYNC|NAP|FILE)\([^,]+,\s)\s*(\w+),`)
 
 // linkFlags are those that every program gets.
 func (b *builder) linkFlags() []string {
 	wrapped := exits
 	if !b.NoWaits {
-		for _, f := range fronts.FindAllStringSubmatch(waitsCC, -1) {
-			wrapped = append(wrapped, f[1])
+		for _, text := range strings.Split(waitsCC, "\nWS_")[1:] {
+			if f := front.FindStringSubmatch(text); f != nil {
+				wrapped = append(wrapped, f[1])
+			}
 		}
 	}
 	return []string{"-shared", "-Wl,--wrap=" + strings.Join(wrapped, ",--wrap="), "-Wl,-t"}

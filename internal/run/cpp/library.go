@@ -281,8 +281,8 @@ func (m *Meter) Close() { C.ws_free_meter(m.c) }
 // allocated for Done.
 func (m *Meter) Call(fn Fn, args []Value, t *Times, cf uint64, what Measure) Outcome {
 	var r C.ws_result
-	kind := C.ws_call(C.uint64_t(fn), (*C.ws_value)(unsafe.Pointer(unsafe.SliceData(args))), &r, m.c,
-		C.uint64_t(cf), C.int(what))
+	kind := C.ws_call(C.uint64_t(fn), (*C.ws_value)(unsafe.Pointer(unsafe.SliceData(args))), &r,
+		C.uint64_t(uintptr(unsafe.Pointer(m.c))), C.uint64_t(cf), C.int(what))
 	t.Start, t.End, t.CPU = int64(r.start), int64(r.end), int64(r.cpu)
 	if kind == C.WS_DONE {
 		return Outcome{}

@@ -315,8 +315,9 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 	return kind;
 }
 
-int ws_call(uint64_t fn, ws_value *args, ws_result *res, ws_meter *meter, uint64_t cf, int how)
+int ws_call(uint64_t fn, ws_value *args, ws_result *res, uint64_t meter_at, uint64_t cf, int how)
 {
+	ws_meter *meter = (ws_meter *)(uintptr_t)meter_at;
 	context c;
 	c.msg = NULL;
 	c.code = 0;

@@ -121,10 +121,10 @@ func (c *checker) warnMisplaced() {
 			}
 		}
 	}
-	warned := map[*DFRef]bool{}
+	warned, passes := map[*DFRef]bool{}, c.prog.passes()
 	for decl := range c.prog.Decls {
 		var all []use
-		for o, fixed := range c.prog.slices(DeclID(decl)) {
+		for o, fixed := range passes.slices(DeclID(decl)) {
 			for _, u := range uses[o] {
 				u.fixed = fixed
 				all = append(all, u)
@@ -321,8 +321,9 @@ func (p *Program) Replicated() map[DeclID]bool {
 	if len(rules) == 0 {
 		return all
 	}
+	passes := p.passes()
 	for decl := range p.Decls {
-		for o := range p.slices(DeclID(decl)) {
+		for o := range passes.slices(DeclID(decl)) {
 			all[DeclID(decl)] = all[DeclID(decl)] || rules[o]
 		}
 	}

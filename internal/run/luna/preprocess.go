@@ -177,15 +177,13 @@ func (p *pp) open(path string, src []byte) {
 		return
 	}
 	line, col := int32(1), int32(1)
-	text := make([]ch, len(rs))
+	p.stack, p.last = make([]ch, len(rs)), ch{file: f}
 	for i, r := range rs {
-		text[i] = ch{r, f, line, col, 0}
+		p.stack[len(rs)-1-i] = ch{r, f, line, col, 0}
 		if col++; r == '\n' {
 			line, col = line+1, 1
 		}
 	}
-	p.stack, p.last = nil, ch{file: f}
-	p.push(text)
 	if p.peek(0) == '\uFEFF' {
 		p.next()
 	}

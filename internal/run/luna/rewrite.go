@@ -117,10 +117,11 @@ func (p *Program) PlaceCFs(st *Stmt, expression string) (line string, edits []Ed
 // rules of their own, all of which are written.
 func (p *Program) PlaceDFs(decl DeclID, expression func(indices []string) (string, error)) (lines []string,
 	edits []Edit, err error) {
-	known := p.slices(decl)
+	passes := p.passes()
+	known := passes.slices(decl)
 	for other := range p.Decls {
 		if other != int(decl) {
-			for o := range p.slices(DeclID(other)) {
+			for o := range passes.slices(DeclID(other)) {
 				if _, shared := known[o]; shared {
 					return nil, nil, fmt.Errorf("a sub is given %s as well as %s", p.Decls[decl].Name, p.Decls[other].Name)
 				}

@@ -70,34 +70,53 @@ func originFrom(b *Block, n *NameRef) (o origin, ok bool) {
 	return origin{decl: b.Names[n.Slot]}, true
 }
 
+// passes says what the calls of subs pass: by what a name stands for, the parameters that get it.
+type passes map[origin][]pass
+
+// pass is a parameter that is given a name with so many indices.
+type pass struct {
+	to      origin
+	indices int
+}
+
+func (p *Program) passes() passes {
+	all := passes{}
+	for _, st := range p.Stmts {
+		if st.Kind != SubCall {
+			continue
+		}
+		for i := range st.Args {
+			if a := &st.Args[i]; a.Kind == NameParam {
+				if o, ok := originOf(st, a.Name); ok {
+					all[o] = append(all[o], pass{origin{-1, st.Sub, i}, len(a.Idx)})
+				}
+			}
+		}
+	}
+	return all
+}
+
 // slices gives all names by which the program speaks of DFs of a declared name: itself, and parameters of
 // subs. Its values are how many indices the name stands for already, several where that differs from call to
 // call.
-func (p *Program) slices(decl DeclID) map[origin]int {
-	known := map[origin]int{{decl: decl}: 0}
-	for again := true; again; {
-		again = false
-		for _, st := range p.Stmts {
-			for i := range st.Args {
-				a := &st.Args[i]
-				if st.Kind != SubCall || a.Kind != NameParam {
-					continue
-				}
-				o, ok := originOf(st, a.Name)
-				n, found := known[o]
-				if !ok || !found {
-					continue
-				}
-				if n != several {
-					n += len(a.Idx)
-				}
-				to := origin{-1, st.Sub, i}
-				if old, found := known[to]; found && old != n {
-					n = several // a sub that calls itself with a part of what it was given, too
-				}
-				if old, found := known[to]; !found || old != n {
-					known[to], again = n, true
-				}
+func (all passes) slices(decl DeclID) map[origin]int {
+	first := origin{decl: decl}
+	known, todo := map[origin]int{first: 0}, []origin{first}
+	for len(todo) > 0 {
+		o := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, pass := range all[o] {
+			n := known[o]
+			if n != several {
+				n += pass.indices
+			}
+			old, found := known[pass.to]
+			if found && old != n {
+				n = several // a sub that calls itself with a part of what it was given, too
+			}
+			if !found || old != n {
+				known[pass.to] = n
+				todo = append(todo, pass.to)
 			}
 		}
 	}
@@ -108,7 +127,7 @@ const several = -1
 
 // Posts gives the references by which a statement stores DFs of a declared name.
 func (p *Program) Posts(st *Stmt, decl DeclID) (list []*DFRef) {
-	known := p.slices(decl)
+	known := p.passes().slices(decl)
 	for i := range st.Effects {
 		f := &st.Effects[i]
 		if o, ok := originOf(st, f.Ref.Name); ok && f.Kind == Post {
@@ -122,7 +141,7 @@ func (p *Program) Posts(st *Stmt, decl DeclID) (list []*DFRef) {
 
 // Uses finds what the program does to DFs of a declared name.
 func (p *Program) Uses(decl DeclID) (u NameUses) {
-	known := p.slices(decl)
+	known := p.passes().slices(decl)
 	for _, st := range p.Stmts {
 		makes, deletes := false, false
 		for i := range st.Effects {

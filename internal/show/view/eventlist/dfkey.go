@@ -2,23 +2,15 @@ package eventlist
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
-// wantedDF is a DF that is asked for: by its number in the model, and in the file of the node that its key
-// names, since the model has no numbers for DFs that only rare events name.
-type wantedDF struct {
-	df     model.DF
-	node   int
-	number uint64
-}
-
-// findDF finds a DF by its key: NODE:NUMBER in the file of any node.
-func (l *List) findDF(key string) (*wantedDF, error) {
+// findDF finds a DF by its key, NODE:NUMBER in the file of any node. It gives the DF's numbers in all of them.
+func (l *List) findDF(key string) ([][]uint64, error) {
 	at, number, ok := strings.Cut(key, ":")
 	a, err1 := strconv.ParseUint(at, 10, 16)
 	b, err2 := strconv.ParseUint(number, 10, 32)
@@ -28,13 +20,16 @@ func (l *List) findDF(key string) (*wantedDF, error) {
 	if l.nodes[int(a)] == nil {
 		return nil, query.Missing("there is no DF %s in this trace", key)
 	}
-	return &wantedDF{l.m.FindDF(key), int(a), b}, nil
-}
-
-// is reports whether a number in a node's file stands for the DF.
-func (w *wantedDF) is(m *model.Model, node int, number uint64) bool {
-	return number != 0 &&
-		(node == w.node && number == w.number || w.df != 0 && m.DFNumbered(node, number) == w.df)
+	numbers := make([][]uint64, len(l.m.Nodes))
+	if df := l.m.FindDF(key); df != 0 {
+		for node := range numbers {
+			numbers[node] = l.m.DFNumbers(node, df)
+		}
+	}
+	if b != 0 && !slices.Contains(numbers[a], b) { // the model has no numbers for DFs that only rare events name
+		numbers[a] = append(numbers[a], b)
+	}
+	return numbers, nil
 }
 
 // dfKey returns the key of a DF by its number in a node's file, "" for none.

@@ -68,9 +68,9 @@ type filter struct {
 	link   *query.Link
 	code   int // 0: any
 	cf     trace.CF
-	df     *wantedDF // nil: any
-	text   []byte    // in small letters
-	hints  *hints    // of text; nil: none
+	df     [][]uint64 // by node: its numbers in the file; nil: any
+	text   []byte     // in small letters
+	hints  *hints     // of text; nil: none
 	lang   words.Lang
 	needed bool // an event must be inspected; kind and node are not enough
 }
@@ -278,7 +278,7 @@ func (f *filter) fields(e *events, s *shape, args []uint64) bool {
 		return false
 	}
 	if f.df != nil {
-		is := func(v uint64) bool { return f.df.is(f.l.m, e.number, v) }
+		is := func(v uint64) bool { return slices.Contains(f.df[e.number], v) }
 		return slices.ContainsFunc(s.dfs, func(i uint8) bool { return is(args[i]) }) ||
 			s.dfList && slices.ContainsFunc(args[s.fixed+1:], is)
 	}

@@ -37,6 +37,8 @@ type Index struct {
 	lost []int64    // by CF: S, L, O and W before and in its executions
 	of   [][]uint32 // by code fragment: its executions, by start
 
+	whole Sums // of the whole run
+
 	rowsOnce sync.Once
 	rows     []FragmentRow // of the whole run
 
@@ -84,6 +86,7 @@ func Build(ctx context.Context, t *timeline.Timeline) (*Index, error) {
 		x.measure(lane, &m.Nodes[id.Node].Workers[id.Worker])
 		lane++
 	}
+	x.whole = x.sum(0, m.Wall())
 	for e, cf := range m.ExecCF {
 		code := m.CodeOf(cf)
 		x.of[code] = append(x.of[code], uint32(e))

@@ -22,8 +22,15 @@ func (x *Index) newSums() Sums {
 }
 
 // Sums adds up the time of all workers in an interval: nanoseconds since the start of the run, to not
-// included.
+// included. The result is not to be changed.
 func (x *Index) Sums(from, to int64) Sums {
+	if from <= 0 && to >= x.m.Wall() {
+		return x.whole
+	}
+	return x.sum(from, to)
+}
+
+func (x *Index) sum(from, to int64) Sums {
 	parts := make([]Sums, max(procs.Lanes(0, x.t.Lanes()), 1))
 	for i := range parts {
 		parts[i] = x.newSums()

@@ -83,8 +83,9 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	out := &Arrows{Arrows: []Arrow{}}
 	top := longest{t: t, n: most}
 	for kind := range kindNames {
-		for i := range t.list(kind) {
-			g := &t.list(kind)[i]
+		list := t.list(kind)
+		for i := range list {
+			g := &list[i]
 			t0, t1 := t.way(g)
 			if crossed(g) && min(t0, t1) < q.To && max(t0, t1) >= q.From &&
 				(wanted == nil || t.touches(kind, g, wanted, nodes)) {
