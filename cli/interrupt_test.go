@@ -120,7 +120,8 @@ extern "C" void c_handle()
 		}
 	}
 	stderr, code := interrupt(t, syscall.SIGINT, dir, filepath.Join(home, "bin", "whyslow"), "run", "own.fa")
-	if code != console.Done || !strings.Contains(stderr, "handled\n") || strings.Contains(stderr, "interrupted") {
+	handled, interrupted := strings.Contains(stderr, "handled\n"), strings.Contains(stderr, "interrupted")
+	if code != console.Done || !handled || interrupted {
 		t.Errorf("exit code %d:\n%s", code, stderr)
 	}
 }

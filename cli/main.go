@@ -24,8 +24,8 @@ import (
 )
 
 // The kernel gives a signal for the process to its main thread. It would end a sleep or a read of user code
-// early. So the main thread stays with the main goroutine, which only waits while user code runs. Signal handlers
-// of user code run there too.
+// early. So the main thread stays with the main goroutine, which only waits while user code runs. Signal
+// handlers of user code run there too.
 func init() { runtime.LockOSThread() }
 
 // Main does what the command line says and ends the process.

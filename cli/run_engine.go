@@ -173,12 +173,15 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		return err
 	}
 	io := voice.IO
+	r := &programRun{crew: c, voice: voice, opt: o}
+	say := sayStuck(io)
 	cfg := engine.Config{
 		Nodes: o.nodes, Workers: o.workers, Args: args, Steal: !o.noSteal,
 		ThreadClock: threadClocks[o.threadClock],
 		LinkLatency: o.linkLatency, LinkBandwidth: o.bandwidth, Hold: o.holds,
 		Warn:       func(text string) { io.Say("warning: %s", text) },
-		StuckAfter: o.stuckAfter, Inside: sayStuck(io), Places: places,
+		StuckAfter: o.stuckAfter, Places: places,
+		Inside: func(cf trace.InsideInfo, others int) { say(cf, others); r.rec.StayInside(cf) },
 	}
 	if c.Many() {
 		cfg.Part = &engine.Part{
@@ -188,7 +191,6 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 			},
 		}
 	}
-	r := &programRun{crew: c, voice: voice, opt: o}
 	err = prepare(ctx, std, c, o, &cfg)
 	if err == nil {
 		r.warnCores(io)

@@ -15,19 +15,26 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A run with a page: the page is there from the start, knows when the run is over, and stays until Ctrl+C.
+// A run with a page: the page is there from the start, names a CF that does not come back from user code, knows
+// when the run is over, and stays until Ctrl+C.
 func TestRunLive(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
 	}
 	home := lunaHome(t)
 	dir := t.TempDir()
-	source := "C++ sub say() ${{ printf(\"said\\n\"); $}}\nsub main() say();\n"
+	source := `C++ sub say() ${{
+	for (FILE *f = nullptr; !f; f = fopen("go on", "r")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	printf("said\n");
+$}}
+sub main() say();
+`
 	if err := os.WriteFile(filepath.Join(dir, "say.fa"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser", "--insecure",
-		filepath.Join(dir, "say.fa"))
+		"--stuck-after=100ms", filepath.Join(dir, "say.fa"))
+	cmd.Dir = dir
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	pipe, err := cmd.StderrPipe()
@@ -51,17 +58,35 @@ func TestRunLive(t *testing.T) {
 		}
 	}
 	url := await("whyslow: live at ")
-	await("whyslow: the run is over; the page stays at " + url + " until Ctrl+C")
-	for state := ""; state != "done"; time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get(url + "api/runs")
+	get := func(question string, answer any) bool {
+		resp, err := http.Get(url + "api/runs" + question)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var runs []struct{ Program, State string }
-		err = json.NewDecoder(resp.Body).Decode(&runs)
-		resp.Body.Close()
-		if err != nil || len(runs) != 1 || runs[0].Program != "say.fa" {
-			t.Fatalf("%+v, %v", runs, err)
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode == http.StatusOK
+	}
+	var runs []struct{ ID, Program, State string }
+	var checks struct{ Warnings []string }
+	get("", &runs)
+	for len(checks.Warnings) == 0 {
+		time.Sleep(20 * time.Millisecond)
+		get("/"+runs[0].ID+"/checks", &checks)
+	}
+	if w := checks.Warnings[0]; !strings.HasPrefix(w, "Worker 0 of node 0 has been in say (") ||
+		!strings.Contains(w, "say.fa:5) for ") {
+		t.Errorf("%q", checks.Warnings)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go on"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	await("whyslow: the run is over; the page stays at " + url + " until Ctrl+C")
+	for state := ""; state != "done"; time.Sleep(20 * time.Millisecond) {
+		if get("", &runs); len(runs) != 1 || runs[0].Program != "say.fa" {
+			t.Fatalf("%+v", runs)
 		}
 		state = runs[0].State
 	}
@@ -74,7 +99,7 @@ func TestRunLive(t *testing.T) {
 		t.Errorf("%v, %q", err, stdout.String())
 	}
 	info, err := trace.ReadRunInfo(run)
-	if err != nil || info.Ended != trace.EndedDone {
+	if err != nil || info.Ended != trace.EndedDone || len(info.Inside) > 0 {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

@@ -37,7 +37,7 @@ type RunInfo struct {
 	NoEnd       bool              `json:"-"`                // Ended is "" because "ended" is missing: unknown
 	Exit        int               `json:"exit,omitempty"`   // exit code, once ended
 	Message     string            `json:"message,omitempty"`
-	Inside      []InsideInfo      `json:"inside,omitempty"` // what was still running when the run was ended
+	Inside      []InsideInfo      `json:"inside,omitempty"` // CFs that did not come back, so far or by the end
 	Hosts       []string          `json:"hosts,omitempty"`
 	Processes   []ProcessInfo     `json:"processes,omitempty"`
 	Nodes       []NodeInfo        `json:"nodes,omitempty"`
@@ -76,7 +76,7 @@ func (info RunInfo) MarshalJSON() ([]byte, error) {
 	}{plain: plain(info)})
 }
 
-// InsideInfo describes a CF that was inside user code and did not come back when its run was ended.
+// InsideInfo describes a CF that was inside user code and did not come back when its run was ended, or so far.
 type InsideInfo struct {
 	CF     string `json:"cf"`   // CF.String
 	Name   string `json:"name"` // its label or code fragment with indices: "step[3][2]"

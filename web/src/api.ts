@@ -34,7 +34,8 @@ export interface Run extends RunSummary {
 export interface Lane { node: number; worker: number; host: string }
 export interface Code { name: string; kind: "atomic" | "sub" | "call" | "for" | "while" | "if"; file: string;
   line: number; count: number }
-/** GET /api/runs/ID/checks?lang: reasons to doubt the figures of a finished run. */
+/** GET /api/runs/ID/checks?lang: reasons to doubt the figures of a finished run; of a live one, CFs that do
+ * not come back from user code. */
 export interface Checks { warnings: string[]; problems: string[];
   balance: Violation[] /* what zero balance finds */ }
 export interface Violation { node: number; link?: string; what: string; value: number; text: string }

@@ -85,11 +85,24 @@ func (s *finder) insideHere() (list []found) {
 			x := found{Code: place.Code, Info: trace.InsideInfo{CF: m.CFID(cf).String(), Name: m.CFTitle(cf),
 				File: place.File, Line: place.Line, Node: node, Worker: k, NS: m.End - m.ExecStart[e], CPUNS: -1}}
 			if info := told[x.Info.CF]; info != nil {
-				x.Info, x.Told = *info, true
+				ns := x.Info.NS
+				if x.Info, x.Told = *info, true; m.Info.Ended == "" { // it was told of while the program ran
+					x.Info.NS, x.Info.CPUNS = max(ns, info.NS), -1
+				}
 			}
 			if x.Told || x.Info.NS >= worthNaming {
 				list = append(list, x)
 			}
+		}
+	}
+	return list
+}
+
+// StayInside says of a run that goes on which CFs do not come back from user code, if run.json tells of them.
+func StayInside(m *model.Model) (list []words.Text) {
+	for _, x := range newFinder(m, Options{}, nil).insideHere() {
+		if x.Told {
+			list = append(list, StaysInside(&x.Info))
 		}
 	}
 	return list

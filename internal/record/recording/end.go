@@ -116,9 +116,25 @@ func (r *Recording) noteNodes(nodes []trace.NodeInfo) {
 	}
 }
 
+// StayInside tells who follows the trace of a CF that has not come back from user code so far. Rank 0 knows those
+// of all.
+func (r *Recording) StayInside(cf trace.InsideInfo) {
+	r.insideMu.Lock()
+	defer r.insideMu.Unlock()
+	if r.trace == nil || r.over {
+		return
+	}
+	r.info.Inside = []trace.InsideInfo{cf}
+	_ = r.writeInfo(true) // what fails now fails at the end, too, and is said then
+}
+
 // NoteInside notes the CFs that did not come back from user code, before End or Interrupted. Rank 0 knows
 // those of all.
-func (r *Recording) NoteInside(list []trace.InsideInfo) { r.info.Inside = list }
+func (r *Recording) NoteInside(list []trace.InsideInfo) {
+	r.insideMu.Lock()
+	defer r.insideMu.Unlock()
+	r.info.Inside, r.over = list, true
+}
 
 // noteEnd notes how the run ended.
 func (r *Recording) noteEnd(runErr, outcome error) {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
@@ -57,16 +58,19 @@ type Recording struct {
 	run   *prof.ModuleRun
 	trace *modules.TraceWriter // nil: nothing is recorded
 	// holds what is recorded and not yet sent, where there is no trace on disk; else nil
-	queue  *stream.Queue
-	send   *sending // nil: to nobody
-	live   Page     // nil: there is none
-	info   trace.RunInfo
-	folder string           // of the trace; "": there is none
-	local  string           // folder of this process's part of it, where that is another one
-	old    string           // that folder once the part was gathered
-	source *stream.NodeFile // what this process of many sends; nil: nothing, or a queue
-	group  []int            // nodes that are sent to the same collector as that of this process
-	left   bool             // a module did not return when it was to finish
+	queue *stream.Queue
+	send  *sending // nil: to nobody
+	live  Page     // nil: there is none
+	info  trace.RunInfo
+	// insideMu orders what is written of CFs that do not come back while the program runs, and when it is over.
+	insideMu sync.Mutex
+	over     bool
+	folder   string           // of the trace; "": there is none
+	local    string           // folder of this process's part of it, where that is another one
+	old      string           // that folder once the part was gathered
+	source   *stream.NodeFile // what this process of many sends; nil: nothing, or a queue
+	group    []int            // nodes that are sent to the same collector as that of this process
+	left     bool             // a module did not return when it was to finish
 }
 
 // Start starts the modules that the plan switches on. All processes of a run call it.

@@ -125,18 +125,19 @@ func (s *Server) run(q *question) (any, error) {
 	return d, nil
 }
 
-// askChecks lists what makes the figures of a finished run doubtful. A live run has no faults: its trace is
-// not complete yet.
+// askChecks lists what makes the figures of a finished run doubtful. A live run has no faults, as its trace is
+// not complete yet, but CFs that do not come back from user code.
 func askChecks(q *question) (any, error) {
 	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []counters.Violation{}}
-	if st, _ := q.run.Status(); st.State == live.StateLive {
-		return c, nil
-	}
 	snap, err := q.snapshot()
 	if err != nil {
 		return nil, err
 	}
 	lang := q.lang()
+	if st, _ := q.run.Status(); st.State == live.StateLive {
+		c.Warnings = append(c.Warnings, report.StayInside(snap.Model, lang)...)
+		return c, nil
+	}
 	all, err := snap.Report(lang)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/analysis/lifecycle"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
@@ -31,6 +32,14 @@ func (a *Everything) Warnings() []string {
 	}
 	for i := range a.Lifecycle.CFs.Inside {
 		list = append(list, sentence(a.Lifecycle.CFs.Inside[i].Text.In(lang)))
+	}
+	return list
+}
+
+// StayInside says of a run that goes on which CFs do not come back from user code, in a language by its name.
+func StayInside(m *model.Model, lang string) (list []string) {
+	for _, text := range lifecycle.StayInside(m) {
+		list = append(list, sentence(text.In(words.LangOf(lang))))
 	}
 	return list
 }
