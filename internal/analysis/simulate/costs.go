@@ -1,14 +1,9 @@
 package simulate
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/whyslow/whyslow/internal/model"
-)
+import "slices"
 
 // Costs are what the run-time system takes for its own work, in nanoseconds, as measured in a recorded run:
-// see gaps.go for what workers do, and links for messages.
+// see gaps.go for what workers do, and messages.go for messages.
 type Costs struct {
 	StartNS float64 `json:"start_ns"` // from the start of the first worker to that of the first CF
 	// DispatchNS is from the end of one execution to the start of the next CF, which was queued already;
@@ -18,21 +13,33 @@ type Costs struct {
 	WaitNS       float64 `json:"wait_ns"`   // to look at a CF's inputs and set it aside, one being missing
 	CreateNS     float64 `json:"create_ns"` // to create and queue one CF
 	PostNS       float64 `json:"post_ns"`   // to store one value
-	SignalNS     float64 `json:"signal_ns"` // to wake a parked worker
-	SendNS       float64 `json:"send_ns"`   // of a worker, to send a CF, DF or request
-	// WakeNS is from the moment a CF is queued until a worker that was parked is awake.
-	WakeNS float64 `json:"wake_ns"`
-	// AnswerNS is from the receipt of a request to the sending of a DF that is there, TransportNS from the
-	// sending of a small message to its receipt, without the latency of an emulated link.
+	// SignalNS is to wake what sleeps: a parked worker, or the thread that receives messages of another node.
+	SignalNS float64 `json:"signal_ns"`
+	ParkNS   float64 `json:"park_ns"` // to park, and to go on when awake
+	SendNS   float64 `json:"send_ns"` // of a worker, to send a CF, DF or request
+	CopyNS   float64 `json:"copy_ns"` // to copy 1 MiB of a value that is sent
+	// WakeNS is from the moment a worker queues a CF until a worker that was parked is awake; ResumeNS is the
+	// same of a CF that a message queued.
+	WakeNS   float64 `json:"wake_ns"`
+	ResumeNS float64 `json:"resume_ns"`
+	// AnswerNS is from the receipt of a request to the sending of a DF that is there; TransportNS from the
+	// sending of a small message to its receipt, without the latency of an emulated link, where the receiver
+	// slept; HandleNS from one receipt to the next where it did not.
 	AnswerNS    float64 `json:"answer_ns"`
 	TransportNS float64 `json:"transport_ns"`
+	HandleNS    float64 `json:"handle_ns"`
 
 	Samples map[string]int `json:"samples"` // how many each rests on, by its name for With
+
+	// Waking takes a few microseconds or milliseconds, as it happens, and what comes of that is not what the
+	// mean would lead to. So the times are taken as they came, one after the other and again from the start.
+	// Where there are none, the mean is.
+	wakes, resumes, transports []float64
 }
 
 // defaults are used where a run has no samples at all, with what here measures.
 var defaults = Costs{DispatchNS: 500, StructuredNS: 500, WaitNS: 500, CreateNS: 200, SendNS: 1000,
-	AnswerNS: 1000}
+	ResumeNS: 3000, AnswerNS: 1000, HandleNS: 1000}
 
 // mean is that of samples, 0 of none.
 func mean(list []float64) float64 {
@@ -54,105 +61,32 @@ func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
 			*to = mean(list)
 		}
 	}
-	gaps, create, wake := gapsOf(g.m, g.crowd.own)
-	if c.Samples["wake"] = len(wake); len(wake) > 0 {
-		slices.Sort(wake)
-		c.WakeNS = wake[len(wake)/2]
-	}
+	gaps, create, woken := gapsOf(g.m, g.crowd.own)
+	c.wakes, c.resumes = woken.signalled, woken.resumed
+	set(&c.WakeNS, "wake", c.wakes)
+	set(&c.ResumeNS, "resume", c.resumes)
 	c.StartNS = startOf(g.m)
 	if c.StartNS > 0 {
 		c.Samples["start"] = 1
 	}
 	fit, counts := gaps.fit()
 	gaps.odd(&fit, g.odd, g.index)
-	for i, to := range []*float64{&c.DispatchNS, &c.StructuredNS, &c.WaitNS, &c.SendNS, &c.PostNS, &c.SignalNS} {
-		name := gapNames[i]
-		if c.Samples[name] = counts[i]; counts[i] > 0 {
-			*to = fit[i]
+	for what, name := range gapNames {
+		if c.Samples[name] = counts[what]; counts[what] > 0 {
+			*costOf(&c, name) = fit[what]
 		}
 	}
 	if c.Samples["create"] = counts[child]; counts[child] > 0 {
 		c.CreateNS = create + fit[child]
 	}
 	bandwidth = links(g.m, &c, latency, known, set)
+	// Either way a thread that sleeps is woken, by one that goes on. The longest waited for something else.
+	if wake, transport := len(c.wakes), len(c.transports); wake == 0 && transport > 0 {
+		c.WakeNS = usual(slices.Clone(c.transports))
+	} else if transport == 0 && wake > 0 {
+		c.TransportNS = usual(slices.Clone(c.wakes))
+	}
 	return c, bandwidth
-}
-
-// links measures what a message and an answer take, beyond the latency of an emulated link, which is given
-// in nanoseconds. It gives the bytes per second of a link, 0 where even large messages take no longer than
-// small ones. The quickest quarter tells of both: others waited for the receiver, or for a core.
-func links(m *model.Model, c *Costs, latency, known float64,
-	set func(to *float64, name string, list []float64)) (bandwidth float64) {
-	all := flights(m, latency, known)
-	c.Samples["transport"] = len(all)
-	if len(all) > 0 {
-		slices.SortFunc(all, func(a, b flight) int { return cmp.Compare(a.bytes, b.bytes) })
-		var small, perByte []float64
-		for _, f := range all[:(len(all)+1)/2] {
-			small = append(small, f.ns)
-		}
-		c.TransportNS = usual(small)
-		quickest := quick(small)
-		for _, f := range all[len(all)*3/4:] {
-			if f.bytes >= 4096 && f.bytes > 8*all[len(all)/4].bytes {
-				perByte = append(perByte, max(0, f.ns-quickest)/float64(f.bytes))
-			}
-		}
-		bandwidth = known
-		if q := quick(perByte); known == 0 && q > 0.1 { // 10 GB/s are as much as memory has
-			bandwidth = 1e9 / q
-		}
-	}
-	var answers []float64
-	for i := range m.DFMessages {
-		msg := &m.DFMessages[i]
-		if msg.Request == 0 || int(msg.Request) >= len(m.Requests) || msg.Sent == model.None {
-			continue
-		}
-		req := &m.Requests[msg.Request]
-		if made, ok := m.Creation(msg.DF, msg.Sent); ok && req.Received != model.None &&
-			m.MadeTime[made] < req.Received && msg.Sent >= req.Received {
-			answers = append(answers, float64(msg.Sent-req.Received))
-		}
-	}
-	set(&c.AnswerNS, "answer", answers)
-	return bandwidth
-}
-
-// flight is a message that had its link to itself: how long it took beyond what is known of the link.
-type flight struct {
-	bytes int64
-	ns    float64
-}
-
-// flights lists the messages that had their links to themselves.
-func flights(m *model.Model, latency, bandwidth float64) (alone []flight) {
-	var all []*model.Message
-	for _, list := range [][]model.Message{m.DFMessages, m.Requests, m.Moves} {
-		for i := range list {
-			if g := &list[i]; g.Sent != model.None && g.Received != model.None && g.From != g.To {
-				all = append(all, g)
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b *model.Message) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sent, b.Sent))
-	})
-	free := int64(0)
-	for i, g := range all {
-		if i == 0 || all[i-1].From != g.From || all[i-1].To != g.To {
-			free = g.Sent
-		}
-		if g.Sent >= free {
-			ns := float64(g.Received-g.Sent) - latency
-			if bandwidth > 0 {
-				ns -= float64(g.Bytes) / bandwidth * 1e9
-			}
-			alone = append(alone, flight{g.Bytes, max(0, ns)})
-		}
-		free = max(free, g.Received)
-	}
-	return alone
 }
 
 // quick is the first quartile of samples, which it sorts; 0 where there are none.
@@ -180,18 +114,36 @@ var costs = []struct {
 	name    string
 	of      func(c *Costs) *float64
 	message bool
+	samples func(c *Costs) *[]float64 // that are taken one by one
 }{
-	{"start", func(c *Costs) *float64 { return &c.StartNS }, false},
-	{"dispatch", func(c *Costs) *float64 { return &c.DispatchNS }, false},
-	{"structured", func(c *Costs) *float64 { return &c.StructuredNS }, false},
-	{"wait", func(c *Costs) *float64 { return &c.WaitNS }, false},
-	{"create", func(c *Costs) *float64 { return &c.CreateNS }, false},
-	{"send", func(c *Costs) *float64 { return &c.SendNS }, false},
-	{"post", func(c *Costs) *float64 { return &c.PostNS }, false},
-	{"signal", func(c *Costs) *float64 { return &c.SignalNS }, false},
-	{"wake", func(c *Costs) *float64 { return &c.WakeNS }, false},
-	{"answer", func(c *Costs) *float64 { return &c.AnswerNS }, true},
-	{"transport", func(c *Costs) *float64 { return &c.TransportNS }, true},
+	{"start", func(c *Costs) *float64 { return &c.StartNS }, false, nil},
+	{"dispatch", func(c *Costs) *float64 { return &c.DispatchNS }, false, nil},
+	{"structured", func(c *Costs) *float64 { return &c.StructuredNS }, false, nil},
+	{"wait", func(c *Costs) *float64 { return &c.WaitNS }, false, nil},
+	{"create", func(c *Costs) *float64 { return &c.CreateNS }, false, nil},
+	{"send", func(c *Costs) *float64 { return &c.SendNS }, false, nil},
+	{"copy", func(c *Costs) *float64 { return &c.CopyNS }, false, nil},
+	{"post", func(c *Costs) *float64 { return &c.PostNS }, false, nil},
+	{"signal", func(c *Costs) *float64 { return &c.SignalNS }, false, nil},
+	{"park", func(c *Costs) *float64 { return &c.ParkNS }, false, nil},
+	{"wake", func(c *Costs) *float64 { return &c.WakeNS }, false,
+		func(c *Costs) *[]float64 { return &c.wakes }},
+	{"resume", func(c *Costs) *float64 { return &c.ResumeNS }, false,
+		func(c *Costs) *[]float64 { return &c.resumes }},
+	{"answer", func(c *Costs) *float64 { return &c.AnswerNS }, true, nil},
+	{"transport", func(c *Costs) *float64 { return &c.TransportNS }, true,
+		func(c *Costs) *[]float64 { return &c.transports }},
+	{"handle", func(c *Costs) *float64 { return &c.HandleNS }, true, nil},
+}
+
+// costOf is where the cost of a name stands.
+func costOf(c *Costs, name string) *float64 {
+	for _, k := range costs {
+		if k.name == name {
+			return k.of(c)
+		}
+	}
+	return nil
 }
 
 // CostNames are the names that With takes: those of the fields of Costs.
@@ -206,11 +158,12 @@ func CostNames() (list []string) {
 // but those of messages, and noLatency sets the latter to 0.
 func (c Costs) With(other map[string]float64, noOverhead, noLatency bool) Costs {
 	for _, k := range costs {
-		if k.message && noLatency || !k.message && noOverhead {
-			*k.of(&c) = 0
-		}
-		if v, ok := other[k.name]; ok {
+		v, given := other[k.name]
+		if given || k.message && noLatency || !k.message && noOverhead {
 			*k.of(&c) = v
+			if k.samples != nil {
+				*k.samples(&c) = nil
+			}
 		}
 	}
 	return c

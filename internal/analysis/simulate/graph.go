@@ -39,6 +39,10 @@ type graph struct {
 	started []uint32 // executions in the order of their recorded starts
 	places  places
 	crowd   crowd
+
+	useful  int64    // ns of user code that was not blocked
+	locked  int64    // ns for which it waited for locks
+	traffic float64  // bytes a second that it read and wrote, as far as they are values of DFs
 	index   []uint32 // by execution of the model: its number here
 }
 
@@ -99,6 +103,7 @@ func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 	g.outputs()
 	g.children()
 	g.places = newPlaces(g)
+	g.measure()
 	g.started = make([]uint32, len(order))
 	for x := range g.started {
 		g.started[x] = uint32(x)
@@ -130,6 +135,33 @@ func ownTime(m *model.Model, e int) (own, queued int64) {
 	}
 	own = min(m.ExecCPU[e]+blocked(m, e), end-start)
 	return own, end - start - own
+}
+
+// measure finds what user code did with its time.
+func (g *graph) measure() {
+	bytes := int64(0)
+	for x, cf := range g.cf {
+		if !g.atomic(cf) {
+			continue
+		}
+		g.useful += int64(float64(g.own[x]) * float64(1-g.asleep[x]))
+		for _, v := range g.in[g.inAt[x]:g.inAt[x+1]] {
+			bytes += g.size[v]
+		}
+		for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
+			bytes += g.size[v]
+		}
+	}
+	if g.useful > 0 {
+		g.traffic = float64(bytes) / float64(g.useful) * 1e9
+	}
+	for _, w := range g.m.AllWorkers() {
+		for i := range w.Waits {
+			if wait := &w.Waits[i]; wait.Blocked && wait.Name == "lock" {
+				g.locked += wait.To - wait.From
+			}
+		}
+	}
 }
 
 // blocked is how long user code was blocked, such as asleep, in which it needs no core.
@@ -216,6 +248,7 @@ func (g *graph) children() {
 	}
 	g.kidAt, g.kid = group(len(g.cf), g.maker, func(i int) uint32 { return uint32(i) },
 		func(a, b uint32) int { return int(m.CFID(model.CF(a)).Counter()) - int(m.CFID(model.CF(b)).Counter()) })
+	stayed := make([]int, len(m.Sites)) // CFs that left later, less those that left at once
 	for x := range g.cf {
 		kids := g.kid[g.kidAt[x]:g.kidAt[x+1]]
 		for i, k := range kids {
@@ -223,12 +256,18 @@ func (g *graph) children() {
 			if len(moves) == 0 || moves[0].Sent == model.None {
 				continue
 			}
-			// A CF whose locator needs no DF leaves before its next sibling is created.
+			// A CF whose locator needs no DF leaves before its next sibling is created. Who creates it may lose
+			// its core in between, but not every time.
 			sent, born := moves[0].Sent, m.Created[k]
 			if sent-born > 20_000 && (i+1 == len(kids) || sent > m.Created[kids[i+1]]) {
-				g.late[m.SiteOf[k]] = true
+				stayed[m.SiteOf[k]]++
+			} else {
+				stayed[m.SiteOf[k]]--
 			}
 		}
+	}
+	for site, n := range stayed {
+		g.late[site] = n > 0
 	}
 }
 

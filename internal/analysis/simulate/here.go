@@ -1,36 +1,47 @@
 package simulate
 
 import (
-	"slices"
+	"bytes"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// here are costs of this machine, for recorded runs in which no worker was parked and no message sent. It
+// here are costs of this machine, for recorded runs in which no worker was woken and no message sent. It
 // takes a few milliseconds, once.
 var here = sync.OnceValue(func() Costs {
-	const rounds, apart = 15, 200 * time.Microsecond // a thread sleeps only after a while
-	wake, awake := make(chan time.Time), make(chan time.Duration)
+	const rounds, apart = 15, 500 * time.Microsecond // a thread, and its core, sleep only after a while
+	wake := make(chan time.Time, 1)
+	var awake atomic.Int64
 	go func() {
 		for told := range wake {
-			awake <- time.Since(told)
+			awake.Store(max(1, int64(time.Since(told))))
 		}
 	}()
-	var wakes, signals []float64
+	var wakes, signals, copies []float64
 	for range rounds {
 		for begin := time.Now(); time.Since(begin) < apart; { // as user code would
 		}
 		told := time.Now()
 		wake <- told
 		signals = append(signals, float64(time.Since(told)))
-		wakes = append(wakes, float64(<-awake))
+		for awake.Load() == 0 { // it has to wake on a core of its own: this one goes on
+		}
+		wakes = append(wakes, float64(awake.Swap(0)))
 	}
 	close(wake)
-	slices.Sort(wakes)
-	slices.Sort(signals)
-	c := defaults
-	c.WakeNS, c.SignalNS = wakes[rounds/2], signals[rounds/2]
-	c.SendNS += c.SignalNS // whoever handles messages at the other node is woken
+	value := make([]byte, 1<<20)
+	for range rounds {
+		begin := time.Now()
+		copied = bytes.Clone(value)
+		copies = append(copies, float64(time.Since(begin)))
+	}
+	copied = nil
+	c := defaults // other programs made some of them longer
+	c.WakeNS, c.SignalNS, c.CopyNS = quick(wakes), quick(signals), quick(copies)
 	c.TransportNS = c.WakeNS
 	return c
 })
+
+// copied is where the compiler cannot leave it out.
+var copied []byte

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -22,6 +23,8 @@ const (
 	inputCame                    // a value for an input
 	valueCame                    // to the node that keeps it
 	thiefCame                    // a node asks another one, w, for a CF
+
+	due happening = 1 << 7 // the link has delivered what is to come
 )
 
 type event struct {
@@ -58,6 +61,16 @@ type run struct {
 	keeper []uint16 // by value: the node that keeps it
 	active int      // workers that are not parked
 	asleep float64  // those of them whose user code needs no core now
+	flying []int32  // by node: messages on their way to it
+	awake  []int64  // by node: until when the thread that receives messages has some to receive
+	works  []int64  // by node: until when it works on the last one
+	idle   []bool   // by worker: it was parked when it looked last
+	called bool     // what happens is the receipt of a message
+	// Where no core is to spare, whoever receives messages takes one from a worker. In a recorded run with
+	// messages that is part of what was measured; in one without them (crowded) it comes on top.
+	crowded bool
+	debt    float64 // ns so taken that no worker has lost yet
+	taken   struct{ wake, resume, transport int }
 	thieves
 
 	rec *recorder // nil: no trace is written
@@ -102,10 +115,12 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 	r := &run{g: g, m: &m, queues: make([]queue, m.Nodes), at: append([]uint32{}, g.first[:len(g.first)-1]...),
 		asked: make([]bool, len(g.first)-1), awaits: make([]uint32, len(g.first)-1), have: make([]bool, len(g.in)),
 		of: make([]uint32, len(g.in)), next: make([]uint32, len(g.in)), first: make([]uint32, len(g.home)),
-		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed)}
+		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed), flying: make([]int32, m.Nodes),
+		awake: slices.Repeat([]int64{-1}, m.Nodes), works: make([]int64, m.Nodes), idle: make([]bool, m.Nodes*m.Workers)}
 	r.node, r.keeper = g.on(&m, s.recorded.Nodes)
 	r.posted[0] = true
 	r.mayBeStolen()
+	r.crowded = !spare(&m) && s.recorded.Costs.Samples["transport"] == 0
 	if m.Bandwidth > 0 || m.Uneven != nil && m.Uneven.Bandwidth > 0 {
 		r.link = make([]int64, m.Nodes*m.Nodes)
 	}
@@ -137,40 +152,88 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		}
 		e := r.pop()
 		r.now = e.t
+		if r.called = e.what >= cfCame; r.called {
+			r.message(&e)
+			continue
+		}
+		r.rec.worker(e.w)
 		switch e.what {
 		case workerFree:
-			r.rec.worker(e.w)
 			r.free(e.w)
 		case goesOn:
-			r.rec.worker(e.w)
-			r.look(e.a, e.w)
+			r.look(e.a, e.w, 0)
 		case executed:
-			r.rec.worker(e.w)
 			r.finish(e.a, e.w)
-		case cfCame:
-			node := r.place(r.at[e.a])
-			r.rec.receives(node)
-			r.rec.cfCame(int(e.w), r.now, e.a)
-			r.came(node)
-			r.enqueue(node, e.a)
-		case thiefCame:
-			r.serveThief(int(e.w), int(e.a))
-		case requestCame:
-			r.rec.receives(r.home(g.in[e.a]))
-			r.rec.requestCame(int(e.w), r.now, e.a)
-			r.request(e.a)
-		case inputCame:
-			r.rec.receives(r.place(r.of[e.a]))
-			r.rec.inputCame(int(e.w), r.now, e.a)
-			r.answer(e.a)
-		case valueCame:
-			r.rec.receives(r.home(e.a))
-			r.rec.valueCame(int(e.w), r.now, e.a)
-			r.post(e.a)
 		}
 	}
 	r.res.Left = len(g.cf) - r.res.Executed
 	return r, r.rec.finish(r.res.WallNS, r.res.UsefulNS)
+}
+
+// message is one that a link has delivered, or that is received.
+func (r *run) message(e *event) {
+	what := e.what &^ due
+	var node int
+	switch what {
+	case cfCame:
+		node = r.place(r.at[e.a])
+	case requestCame:
+		node = r.home(r.g.in[e.a])
+	case inputCame:
+		node = r.place(r.of[e.a])
+	case valueCame:
+		node = r.home(e.a)
+	case thiefCame:
+		r.serveThief(int(e.w), int(e.a))
+		return
+	}
+	if e.what != what {
+		t := r.now
+		if c := &r.m.Costs; r.awake[node] < t {
+			t += int64(take(c.transports, &r.taken.transport, c.TransportNS))
+		} else {
+			t = r.awake[node] + int64(c.HandleNS)
+		}
+		r.awake[node] = t
+		r.push(t, what, e.a, e.w)
+		return
+	}
+	if r.now < r.works[node] {
+		r.push(r.works[node], what, e.a, e.w)
+		return
+	}
+	r.flying[node]--
+	r.rec.receives(node)
+	ns := 0.0
+	switch what {
+	case cfCame:
+		r.rec.cfCame(int(e.w), r.now, e.a)
+		r.came(node)
+		r.enqueue(node, e.a)
+	case requestCame:
+		r.rec.requestCame(int(e.w), r.now, e.a)
+		ns = r.request(e.a)
+	case inputCame:
+		r.rec.inputCame(int(e.w), r.now, e.a)
+		r.answer(e.a)
+	case valueCame:
+		r.rec.valueCame(int(e.w), r.now, e.a)
+		ns = r.post(e.a)
+	}
+	if r.crowded && r.active >= r.m.Cores {
+		r.debt += ns + r.m.Costs.HandleNS
+	}
+	r.works[node] = r.now + int64(ns)
+	r.awake[node] = max(r.awake[node], r.works[node])
+}
+
+// take gives the next of samples, or the mean where there are none.
+func take(samples []float64, taken *int, mean float64) float64 {
+	*taken++
+	if len(samples) == 0 {
+		return mean
+	}
+	return samples[(*taken-1)%len(samples)]
 }
 
 // Complete fills in what is to be as recorded.
@@ -223,9 +286,19 @@ func (r *run) nodeOf(worker uint32) int { return int(worker) / r.m.Workers }
 // after lets something happen, some time from now.
 func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int64(ns), what, a, w) }
 
-// send lets something arrive at another node. wait is what passes before it is sent.
-func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) {
+// send lets something arrive at another node. wait is what passes before it is sent. It gives what sending
+// takes the sender.
+func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) (ns float64) {
 	r.res.Messages++
+	c := &r.m.Costs
+	ns = c.SendNS
+	if bytes >= leastCopied {
+		copied := c.CopyNS * float64(bytes) / (1 << 20)
+		ns, wait = ns+copied, wait+copied
+	}
+	if r.flying[to]++; r.flying[to] == 1 {
+		ns += c.SignalNS
+	}
 	t := r.now + int64(wait)
 	latency, bandwidth := r.m.Link(from, to)
 	if bandwidth > 0 {
@@ -233,7 +306,8 @@ func (r *run) send(from, to int, bytes int64, wait float64, what happening, a ui
 		t = max(t, *free) + int64(float64(bytes)/bandwidth*1e9)
 		*free = t
 	}
-	r.push(t+int64(latency+r.m.Costs.TransportNS), what, a, uint32(from))
+	r.push(t+int64(latency), what|due, a, uint32(from))
+	return ns
 }
 
 // enqueue appends a CF to the queue of a node, for a parked worker if there is one: true.
@@ -245,7 +319,11 @@ func (r *run) enqueue(node int, cf uint32) (woke bool) {
 		q.parked = q.parked[:n-1]
 		r.active++
 		r.res.Woken++
-		r.after(r.m.Costs.WakeNS, workerFree, 0, w)
+		if c := &r.m.Costs; r.called {
+			r.after(take(c.resumes, &r.taken.resume, c.ResumeNS), workerFree, 0, w)
+		} else {
+			r.after(take(c.wakes, &r.taken.wake, c.WakeNS), workerFree, 0, w)
+		}
 		return true
 	}
 	return false
@@ -259,6 +337,7 @@ func (r *run) free(w uint32) {
 		q.items, q.head = q.items[:0], 0
 		r.askForWork(node)
 		q.parked = append(q.parked, w)
+		r.idle[w] = true
 		r.active--
 		r.rec.idle(w, r.now)
 		return
@@ -270,24 +349,27 @@ func (r *run) free(w uint32) {
 		q.items = append(q.items[:0], q.items[q.head:]...)
 		q.head = 0
 	}
-	r.look(cf, w)
+	took := 0.0
+	if r.idle[w] {
+		r.idle[w], took = false, r.m.Costs.ParkNS
+	}
+	r.look(cf, w, took)
 }
 
-// look lets a worker ask for what a CF needs and run it, or set it aside.
-func (r *run) look(cf, w uint32) {
+// look lets a worker ask for what a CF needs and run it, or set it aside. It took the worker some time to
+// come to it.
+func (r *run) look(cf, w uint32, took float64) {
 	g, c := r.g, &r.m.Costs
 	x, node := r.at[cf], r.nodeOf(w)
 	if to := r.place(x); to != node {
 		r.rec.moves(to, r.now, cf)
-		r.send(node, to, requestBytes, 0, cfCame, cf)
-		r.after(c.SendNS, workerFree, 0, w)
+		r.after(took+r.send(node, to, requestBytes, took, cfCame, cf), workerFree, 0, w)
 		return
 	}
-	if r.giveAway(node, cf) {
-		r.after(c.SendNS, workerFree, 0, w)
+	if ns, given := r.giveAway(node, cf); given {
+		r.after(took+ns, workerFree, 0, w)
 		return
 	}
-	took := 0.0
 	if !r.asked[cf] {
 		r.asked[cf] = true
 		for k := g.inAt[x]; k < g.inAt[x+1]; k++ {
@@ -302,12 +384,11 @@ func (r *run) look(cf, w uint32) {
 				if !r.posted[v] {
 					r.wait(k)
 				} else {
-					r.supply(home, k, 0)
+					took += r.supply(home, k, took)
 				}
 			default:
 				r.rec.requested(home, r.now+int64(took), k)
-				r.send(node, home, requestBytes, took, requestCame, k)
-				took += c.SendNS
+				took += r.send(node, home, requestBytes, took, requestCame, k)
 			}
 		}
 	}
@@ -320,6 +401,7 @@ func (r *run) look(cf, w uint32) {
 		}
 	}
 	r.rec.ready(r.now+int64(took), cf)
+	took, r.debt = took+r.debt, 0
 	if g.atomic(cf) {
 		own := float64(g.own[x]) * r.factor[g.m.CodeOf(model.CF(cf))]
 		r.res.UsefulNS += int64(own)
@@ -358,10 +440,9 @@ func (r *run) finish(cf, w uint32) {
 		pass(c.PostNS)
 		r.rec.made(r.now, v, home)
 		if home == node {
-			pass(c.SignalNS * float64(r.post(v)))
+			pass(r.post(v))
 		} else {
-			r.send(node, home, g.size[v], 0, valueCame, v)
-			pass(c.SendNS)
+			pass(r.send(node, home, g.size[v], 0, valueCame, v))
 		}
 	}
 	for _, kid := range g.kid[g.kidAt[x]:g.kidAt[x+1]] {
@@ -371,8 +452,7 @@ func (r *run) finish(cf, w uint32) {
 		r.rec.created(r.now, kid)
 		if to := r.place(g.first[kid]); to != node && !g.late[g.m.SiteOf[kid]] {
 			r.rec.moves(to, r.now, kid)
-			r.send(node, to, requestBytes, 0, cfCame, kid)
-			pass(c.SendNS)
+			pass(r.send(node, to, requestBytes, 0, cfCame, kid))
 		} else if r.enqueue(node, kid) {
 			pass(c.SignalNS)
 		}
@@ -392,26 +472,27 @@ func (r *run) wait(k uint32) {
 	r.next[k], r.first[v] = r.first[v], k+1
 }
 
-// request is one for the value of an input, at the node that keeps it.
-func (r *run) request(k uint32) {
+// request is one for the value of an input, at the node that keeps it. It gives what that takes there.
+func (r *run) request(k uint32) (ns float64) {
 	v := r.g.in[k]
 	if !r.posted[v] {
 		r.wait(k)
-		return
+		return 0
 	}
-	r.supply(r.home(v), k, r.m.Costs.AnswerNS)
+	wait := r.m.Costs.AnswerNS
+	return wait + r.supply(r.home(v), k, wait)
 }
 
-// supply sends a value from a node to an input.
-func (r *run) supply(from int, k uint32, wait float64) {
+// supply sends a value from a node to an input, and gives what that takes there.
+func (r *run) supply(from int, k uint32, wait float64) (ns float64) {
 	to := r.place(r.of[k])
 	r.rec.supplied(to, r.now+int64(wait), k)
-	r.send(from, to, r.g.size[r.g.in[k]], wait, inputCame, k)
+	return r.send(from, to, r.g.size[r.g.in[k]], wait, inputCame, k)
 }
 
-// post stores a value at its node, and answers those who wait for it in the order in which they came. It
-// wakes so many parked workers.
-func (r *run) post(v uint32) (woken int) {
+// post stores a value at its node, and answers those who wait for it in the order in which they came, those
+// at the node first. It gives what the answers take.
+func (r *run) post(v uint32) (ns float64) {
 	if r.posted[v] {
 		return 0
 	}
@@ -421,15 +502,17 @@ func (r *run) post(v uint32) (woken int) {
 		k, r.next[k-1], list = r.next[k-1], list, k
 	}
 	home := r.home(v)
-	for ; list != 0; list = r.next[list-1] {
-		k := list - 1
-		if node := r.place(r.of[k]); node != home {
-			r.supply(home, k, 0)
-		} else if r.answer(k) {
-			woken++
+	for k := list; k != 0; k = r.next[k-1] {
+		if r.place(r.of[k-1]) == home && r.answer(k-1) {
+			ns += r.m.Costs.SignalNS
 		}
 	}
-	return woken
+	for k := list; k != 0; k = r.next[k-1] {
+		if r.place(r.of[k-1]) != home {
+			ns += r.supply(home, k-1, ns)
+		}
+	}
+	return ns
 }
 
 // answer gives an input its value, and tells whether that woke a parked worker.

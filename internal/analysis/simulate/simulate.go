@@ -133,18 +133,44 @@ func (s *Simulator) doubts(r *run) []words.Text {
 				count(empty, "node"), r.m.Nodes)
 		}
 	}
-	if r.res.Messages > 0 && c.Samples["transport"] == 0 && r.m.Costs.TransportNS == c.TransportNS {
+	switch guessed := c.Samples["transport"] == 0 && r.m.Costs.TransportNS == c.TransportNS; {
+	case r.res.Messages == 0 || !guessed:
+	case c.Samples["wake"] > 0:
+		doubt("No message was recorded: each is assumed to take %s beside the latency of its link, as parked "+
+			"workers took to wake.",
+			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи: столько занимало "+
+				"пробуждение ждущих рабочих потоков.", words.Time(c.TransportNS))
+	default:
 		doubt("No message was recorded: each is assumed to take %s beside the latency of its link, as this "+
 			"computer takes to wake a thread.",
 			"Сообщений не записано; считается, что каждое занимает %s сверх задержки связи: столько на этом "+
 				"компьютере занимает пробуждение потока.",
 			words.Time(c.TransportNS))
 	}
-	if r.res.Woken > 0 && c.Samples["wake"] == 0 && r.m.Costs.WakeNS == c.WakeNS {
+	switch guessed := c.Samples["wake"] == 0 && r.m.Costs.WakeNS == c.WakeNS; {
+	case r.taken.wake == 0 || !guessed:
+	case c.Samples["transport"] > 0:
+		doubt("No worker woke another one in the recorded run: that is assumed to take %s, as messages took.",
+			"В записанном запуске рабочие потоки не пробуждали друг друга; считается, что это занимает %s, как "+
+				"сообщение.", words.Time(c.WakeNS))
+	default:
 		doubt("No parked worker was woken in the recorded run: it is assumed to take %s, as on this computer.",
 			"В записанном запуске ни один ждущий рабочий поток не пробуждался; считается, что это занимает %s, "+
 				"как на этом компьютере.",
 			words.Time(c.WakeNS))
+	}
+	if was := &s.recorded; was.Nodes*was.Workers == 1 && r.m.Nodes*r.m.Workers > 1 && g.traffic >= 1e9 {
+		doubt("The recorded run had one worker. Several share caches and memory, and CFs of this program read and "+
+			"write %s a second: they take longer than predicted.",
+			"В записанном запуске был один рабочий поток. Несколько потоков делят кэши и память, а ФВ этой "+
+				"программы читают и пишут %s в секунду: они займут больше времени, чем предсказано.",
+			words.Size(g.traffic))
+	}
+	if g.locked*100 >= g.useful+g.locked && g.locked > 0 {
+		doubt("CFs waited for locks for %s of their time. That is predicted to be the same elsewhere, whoever else "+
+			"holds the locks then.",
+			"%s своего времени ФВ ждали блокировок. Считается, что и на другой машине будет так же, кто бы ни "+
+				"держал их там.", words.Share{Part: g.locked, Whole: g.useful + g.locked})
 	}
 	if g.steals > 0 {
 		doubt("CFs that were stolen go where they went.", "Украденные ФВ уходят туда же, куда и раньше.")

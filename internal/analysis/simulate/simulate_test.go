@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/replicate"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -56,14 +57,16 @@ func recording(t *testing.T, name string) *model.Model {
 // A run that was predicted is a trace: it is consistent, everything ran in it, and what is predicted from it
 // is the same again.
 func TestAgain(t *testing.T) {
-	for _, name := range []string{"heat", "cholesky", "balance"} {
+	// Of the time of cholesky less than a hundredth is user code: all else depends on the costs.
+	for name, most := range map[string]float64{"heat": 0.05, "cholesky": 0.25, "balance": 0.05} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := simulator(t, recording(t, name))
 			dir := filepath.Join(t.TempDir(), "predicted.trace")
 			m := s.Complete(ownCores)
-			signals := map[string]float64{"signal": 0} // not in every trace
-			m.Costs = m.Costs.With(signals, false, false)
+			// Few samples of very different lengths fall elsewhere each time, and signals are not in every trace.
+			same := map[string]float64{"signal": 0, "wake": 20_000, "resume": 3000, "transport": 40_000}
+			m.Costs = m.Costs.With(same, false, false)
 			r, err := s.Record(context.Background(), m, dir, trace.NewRunID())
 			if err != nil {
 				t.Fatal(err)
@@ -100,9 +103,9 @@ func TestAgain(t *testing.T) {
 				t.Errorf("the trace lasts %d ns, %d were predicted", again.Wall(), r.WallNS)
 			}
 			s2, m2 := simulator(t, again), ownCores
-			m2.Costs = s2.Recorded().Costs.With(signals, false, false)
+			m2.Costs = s2.Recorded().Costs.With(same, false, false)
 			r2 := run(t, s2, m2)
-			if d := math.Abs(float64(r2.WallNS-r.WallNS)) / float64(r.WallNS); d > 0.05 {
+			if d := math.Abs(float64(r2.WallNS-r.WallNS)) / float64(r.WallNS); d > most {
 				t.Errorf("%d ns the first time, %d ns the second: %.1f %% apart", r.WallNS, r2.WallNS, 100*d)
 			}
 			if r2.UsefulNS != r.UsefulNS || r2.Executed != r.Executed || r2.Messages != r.Messages {
@@ -140,7 +143,8 @@ func bag(lengths []int) string {
 }
 
 // More workers are never slower where CFs do not depend on each other and to wake a worker takes no time,
-// and a CF that is twice as fast takes half of the time; work and the longest CF bound every result.
+// and a CF that is twice as fast takes half of the time; work and the longest CF bound every result. Where to
+// wake others takes a worker some time, that is the most by which the run is longer.
 func TestBag(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.IntRange(1000, 100_000), 1, 60).Draw(t, "lengths")
@@ -155,6 +159,11 @@ func TestBag(t *testing.T) {
 			m.Workers = workers
 			m.Costs = s.Recorded().Costs.With(map[string]float64{"wake": 0, "signal": 0}, false, false)
 			r := run(t, s, m)
+			const signal = 3000
+			m.Costs = s.Recorded().Costs.With(map[string]float64{"wake": 0, "signal": signal}, false, false)
+			if d := run(t, s, m).WallNS - r.WallNS; d < 0 || d > signal*r.Woken {
+				t.Fatalf("%d workers: to wake %d of them takes 3 us each, and the run is %d ns longer", workers, r.Woken, d)
+			}
 			if r.WallNS > last {
 				t.Fatalf("%d workers take %d ns, one fewer %d", workers, r.WallNS, last)
 			}
@@ -222,7 +231,8 @@ func TestStealing(t *testing.T) {
 	text := strings.Replace(bag(lengths), "#site 2 code=2", "#site 2 code=2 stealable=1", 1)
 	shared := simulator(t, sloutest.Build(t, text))
 	m := ownCores
-	m.Nodes = 4
+	m.Nodes, m.Costs = 4, alone.Recorded().Costs.With(map[string]float64{"wake": 10_000, "transport": 10_000},
+		false, false)
 	if r := run(t, alone, m); r.Stolen != 0 || r.WallNS < 4_000_000 {
 		t.Errorf("nothing can be stolen: %+v", r)
 	}
@@ -244,7 +254,7 @@ func TestStealing(t *testing.T) {
 	if n := len(again.Moves); n < 20 || !again.Moves[n-1].Stolen {
 		t.Errorf("%d moves", n)
 	}
-	if r := run(t, simulator(t, again), ownCores); r.Stolen < 20 || r.WallNS > 2_000_000 {
+	if r := run(t, simulator(t, again), m); r.Stolen < 20 || r.WallNS > 2_000_000 {
 		t.Errorf("from the predicted trace: %+v", r)
 	}
 }
@@ -321,6 +331,32 @@ func FuzzParseMachine(f *testing.F) {
 			t.Errorf("%+v", m)
 		}
 	})
+}
+
+// A prediction says what it rests on: that others hold locks as long as they did, and that CFs which read and
+// write much do not slow each other down, though only one ran at a time when they were recorded.
+func TestDoubts(t *testing.T) {
+	doubts := func(text string, workers int) string {
+		var b strings.Builder
+		for _, d := range run(t, simulator(t, sloutest.Build(t, text)), simulate.Machine{Workers: workers}).Doubts {
+			b.WriteString(d.In(words.English) + "\n")
+		}
+		return b.String()
+	}
+	plain := bag([]int{1_000_000, 1_000_000})
+	locks := strings.Replace(plain, "cf=0.2 cpu=1000000", "cf=0.2 cpu=960000", 1)
+	line := "1000350 n0 s0 CFEvents.onFinished cf=0.2"
+	locks = strings.Replace(locks, line, "1000350 n0 s0 SyncEvents.onBlocked cf=0.2 span=40000 reason=lock\n"+line, 1)
+	if got := doubts(locks, 1); !strings.Contains(got, "CFs waited for locks for 2.0 % of their time.") {
+		t.Errorf("%s\n%s", locks, got)
+	}
+	writes := strings.Replace(plain, line, "1000340 n0 s0 DFEvents.onCreate df=1 size=5000000 cf=0.2\n"+line, 1)
+	if got := doubts(writes, 2); !strings.Contains(got, "CFs of this program read and write 2.5 GB a second") {
+		t.Errorf("%s\n%s", writes, got)
+	}
+	if got := doubts(writes, 1) + doubts(plain, 1); got != "" {
+		t.Errorf("on the recorded machine, and without locks and values: %s", got)
+	}
 }
 
 // Two workers on one core: CFs that compute take turns, CFs that sleep do not.

@@ -68,16 +68,16 @@ func (r *run) serveThief(node, thief int) {
 	}
 }
 
-// giveAway gives a CF that a worker came to to a thief, if one waits and others are queued.
-func (r *run) giveAway(node int, cf uint32) bool {
+// giveAway gives a CF that a worker came to to a thief, if one waits and others are queued, and tells what
+// sending it takes.
+func (r *run) giveAway(node int, cf uint32) (ns float64, given bool) {
 	q := &r.queues[node]
 	if r.stealable == nil || len(r.waiting[node]) == 0 || q.head == len(q.items) || !r.loose(cf) {
-		return false
+		return 0, false
 	}
 	thief := r.waiting[node][0]
 	r.waiting[node] = r.waiting[node][1:]
-	r.give(node, thief, cf)
-	return true
+	return r.give(node, thief, cf), true
 }
 
 // loose tells whether a CF can be stolen now.
@@ -86,9 +86,9 @@ func (r *run) loose(cf uint32) bool {
 }
 
 // give sends a CF to a thief.
-func (r *run) give(node, thief int, cf uint32) {
+func (r *run) give(node, thief int, cf uint32) (ns float64) {
 	r.node[r.at[cf]] = uint16(thief)
 	r.res.Stolen++
 	r.rec.stolen(thief, r.now, cf)
-	r.send(node, thief, requestBytes, 0, cfCame, cf)
+	return r.send(node, thief, requestBytes, 0, cfCame, cf)
 }
