@@ -270,6 +270,11 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 			e.ThreadTime.Emit(s, 0, 5, 4, 1, 0)
 		}
 	})
+	fixed("GlobalEvents.onBalanced", func(n int) {
+		for i := range n {
+			e.Balanced.Emit(s, 1, node(i), 12, 84, 12)
+		}
+	})
 	fixed("SyncEvents.onReleased", func(n int) {
 		for range n {
 			e.Released.Emit(s, 7)

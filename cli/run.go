@@ -39,6 +39,7 @@ type runOptions struct {
 	hold           []string
 	place          string // file that says where CFs and DFs go
 	noSteal        bool
+	balance        string // which module moves CFs while the program runs; "": none
 	stuckAfter     time.Duration
 	trace          traceOptions
 	send           sendOptions
@@ -131,6 +132,8 @@ links are real.
 	f.StringVar(&o.place, "place", "", "place CFs and DFs as this `file` says, which balance -o wrote, not by"+
 		" the program's locators")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
+	f.StringVar(&o.balance, "balance", "", "move CFs between nodes while the program runs: `how` is central,"+
+		" diffusion, or a module of yours that balances")
 	f.DurationVar(&o.stuckAfter, "stuck-after", 10*time.Second, "`time` without progress after which whyslow"+
 		" says which CF does not return from C++ code, and where it is; 0: never")
 	o.clock.addTo(f)
@@ -140,6 +143,7 @@ links are real.
 	o.live.addTo(f)
 	o.send.addTo(f)
 	o.profile.addTo(cmd)
+	completeBalance(cmd)
 	f.BoolVar(&o.explain, "explain-config", false, "tell for every event and module whether it is on, and"+
 		" which line or flag decides that; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
@@ -204,6 +208,9 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	if o.noTrace && (o.out != "" || o.report.json != "" || o.report.by != "") {
 		return console.Misuse("run: --no-trace records nothing: -o, --json and --by make no sense with it")
 	}
+	if err := o.checkBalance(); err != nil {
+		return err
+	}
 	if err := o.trace.check(); err != nil {
 		return err
 	}
@@ -254,6 +261,9 @@ func (o *runOptions) checkMany(f *pflag.FlagSet, c *crew.Crew) error {
 // plan decides which events are on and which modules run.
 func (o *runOptions) plan(io console.IO, f *pflag.FlagSet) (*config.Plan, error) {
 	p := o.profile
+	if o.balance != "" {
+		p.flags.Modules = append(p.flags.Modules, "+"+o.balance)
+	}
 	p.flags.NoTrace = o.noTrace && !o.send.on() // what is sent must be recorded
 	p.flags.Written = o.trace.sets(f)
 	p.flags.Sets = append(slices.Sorted(maps.Keys(p.flags.Written)), p.flags.Sets...)

@@ -200,6 +200,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		return errors.Join(err, voice.End())
 	}
 	cfg.Session, cfg.Writers, cfg.DescribeDFs = r.rec.Session, r.rec.Writers(), r.rec.WantsDFs()
+	cfg.Balancer = r.rec.Balancer()
 	if cfg.Session != nil {
 		cfg.Rules = engineRules(plan)
 	}
@@ -345,6 +346,9 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 	}
 	if o.place != "" {
 		s["place"] = o.place
+	}
+	if o.balance != "" {
+		s["balance"] = o.balance
 	}
 	for code, d := range o.holds {
 		s["hold "+code] = d.String()

@@ -248,6 +248,91 @@ func (e *ThreadTime) connectAny(name string, priority int, f func(s *Stream, a *
 	})
 }
 
+// Balanced is GlobalEvents.onBalanced: A balancer has CFs moved to another node.
+//   - site: the statement that the CFs execute
+//   - to: the node they go to
+//   - count: how many CFs
+//   - ahead: work ahead of this node when it was decided
+//   - there: work ahead of the other node
+type Balanced struct {
+	Event[func(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64)]
+}
+
+// Emit records the event at the present time.
+func (e *Balanced) Emit(s *Stream, site trace.Site, to int, count uint64, ahead int64, there int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, site, to, count, ahead, there)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Balanced) EmitAt(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, site, to, count, ahead, there)
+	}
+}
+
+func (e *Balanced) emitNow(s *Stream, site trace.Site, to int, count uint64, ahead int64, there int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, site, to, count, ahead, there)
+		return
+	}
+	rec := w.TryReserve(6)
+	if rec == nil {
+		e.emitSlow(s, site, to, count, ahead, there)
+		return
+	}
+	_ = rec[5]
+	rec[1] = uint64(site)
+	rec[2] = uint64(to)
+	rec[3] = count
+	rec[4] = uint64(ahead)
+	rec[5] = uint64(there)
+	rec[0] = trace.Header(clock.Now(), trace.KindBalanced)
+}
+
+func (e *Balanced) emitSlow(s *Stream, site trace.Site, to int, count uint64, ahead int64, there int64) {
+	e.emit(s, clock.Now(), site, to, count, ahead, there)
+}
+
+func (e *Balanced) emit(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(6)
+		if rec == nil {
+			rec = w.Reserve(6)
+		}
+		_ = rec[5]
+		rec[1] = uint64(site)
+		rec[2] = uint64(to)
+		rec[3] = count
+		rec[4] = uint64(ahead)
+		rec[5] = uint64(there)
+		rec[0] = trace.Header(t, trace.KindBalanced)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, site, to, count, ahead, there)
+	}
+}
+
+func (e *Balanced) handle(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64)) {
+		f(s, t, site, to, count, ahead, there)
+	})
+}
+func (e *Balanced) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindBalanced.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(site), uint64(to), count, uint64(ahead), uint64(there))
+		f(s, a)
+	})
+}
+
 // WaitStarted is SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
 //   - name: name of the lock, resource or collective
 type WaitStarted struct {
@@ -382,100 +467,6 @@ func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *A
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(name))
-		f(s, a)
-	})
-}
-
-// Collective is SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
-//   - kind: what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`
-//   - sync: which data may be used before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty if the interface has no such modes
-//   - start: the first member
-//   - stride: distance between members
-//   - size: number of members
-//   - root: the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 if there is none or it is unknown
-//   - sent: bytes this member sends to others
-//   - received: bytes it receives from others
-type Collective struct {
-	Event[func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)]
-}
-
-// Emit records the event at the present time.
-func (e *Collective) Emit(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, kind, sync, start, stride, size, root, sent, received)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Collective) EmitAt(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, kind, sync, start, stride, size, root, sent, received)
-	}
-}
-
-func (e *Collective) emitNow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, kind, sync, start, stride, size, root, sent, received)
-		return
-	}
-	rec := w.TryReserve(9)
-	if rec == nil {
-		e.emitSlow(s, kind, sync, start, stride, size, root, sent, received)
-		return
-	}
-	_ = rec[8]
-	rec[1] = uint64(kind)
-	rec[2] = uint64(sync)
-	rec[3] = uint64(start)
-	rec[4] = stride
-	rec[5] = size
-	rec[6] = uint64(root)
-	rec[7] = uint64(sent)
-	rec[8] = uint64(received)
-	rec[0] = trace.Header(clock.Now(), trace.KindCollective)
-}
-
-func (e *Collective) emitSlow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	e.emit(s, clock.Now(), kind, sync, start, stride, size, root, sent, received)
-}
-
-func (e *Collective) emit(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(9)
-		if rec == nil {
-			rec = w.Reserve(9)
-		}
-		_ = rec[8]
-		rec[1] = uint64(kind)
-		rec[2] = uint64(sync)
-		rec[3] = uint64(start)
-		rec[4] = stride
-		rec[5] = size
-		rec[6] = uint64(root)
-		rec[7] = uint64(sent)
-		rec[8] = uint64(received)
-		rec[0] = trace.Header(t, trace.KindCollective)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, kind, sync, start, stride, size, root, sent, received)
-	}
-}
-
-func (e *Collective) handle(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)) {
-		f(s, t, kind, sync, start, stride, size, root, sent, received)
-	})
-}
-func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindCollective.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(kind), uint64(sync), uint64(start), stride, size, uint64(root), uint64(sent), uint64(received))
 		f(s, a)
 	})
 }

@@ -7,6 +7,100 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// Collective is SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
+//   - kind: what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`
+//   - sync: which data may be used before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty if the interface has no such modes
+//   - start: the first member
+//   - stride: distance between members
+//   - size: number of members
+//   - root: the node that data comes from (`broadcast`, `scatter`, `permute`: for this member) or goes to (`gather`, `reduce`), or that has the first element (`prefix-reduce`); -1 if there is none or it is unknown
+//   - sent: bytes this member sends to others
+//   - received: bytes it receives from others
+type Collective struct {
+	Event[func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)]
+}
+
+// Emit records the event at the present time.
+func (e *Collective) Emit(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, kind, sync, start, stride, size, root, sent, received)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Collective) EmitAt(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, kind, sync, start, stride, size, root, sent, received)
+	}
+}
+
+func (e *Collective) emitNow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, kind, sync, start, stride, size, root, sent, received)
+		return
+	}
+	rec := w.TryReserve(9)
+	if rec == nil {
+		e.emitSlow(s, kind, sync, start, stride, size, root, sent, received)
+		return
+	}
+	_ = rec[8]
+	rec[1] = uint64(kind)
+	rec[2] = uint64(sync)
+	rec[3] = uint64(start)
+	rec[4] = stride
+	rec[5] = size
+	rec[6] = uint64(root)
+	rec[7] = uint64(sent)
+	rec[8] = uint64(received)
+	rec[0] = trace.Header(clock.Now(), trace.KindCollective)
+}
+
+func (e *Collective) emitSlow(s *Stream, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	e.emit(s, clock.Now(), kind, sync, start, stride, size, root, sent, received)
+}
+
+func (e *Collective) emit(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(9)
+		if rec == nil {
+			rec = w.Reserve(9)
+		}
+		_ = rec[8]
+		rec[1] = uint64(kind)
+		rec[2] = uint64(sync)
+		rec[3] = uint64(start)
+		rec[4] = stride
+		rec[5] = size
+		rec[6] = uint64(root)
+		rec[7] = uint64(sent)
+		rec[8] = uint64(received)
+		rec[0] = trace.Header(t, trace.KindCollective)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, kind, sync, start, stride, size, root, sent, received)
+	}
+}
+
+func (e *Collective) handle(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)) {
+		f(s, t, kind, sync, start, stride, size, root, sent, received)
+	})
+}
+func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindCollective.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(kind), uint64(sync), uint64(start), stride, size, uint64(root), uint64(sent), uint64(received))
+		f(s, a)
+	})
+}
+
 // Acquired is SyncEvents.onAcquired: The worker has acquired the lock; recorded before it leaves the region that requested it.
 //   - lock: the lock, the same number on all nodes
 type Acquired struct {
@@ -367,83 +461,6 @@ func (e *Exited) connectAny(name string, priority int, f func(s *Stream, a *Any)
 		a := s.begin(spec, t)
 		defer s.end()
 		a.Words = append(a.Words, uint64(region))
-		f(s, a)
-	})
-}
-
-// Put is MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same interface.
-//   - to: the node whose memory is written
-//   - bytes: bytes written
-//   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
-type Put struct {
-	Event[func(s *Stream, t int64, to int, bytes int64, transfer uint64)]
-}
-
-// Emit records the event at the present time.
-func (e *Put) Emit(s *Stream, to int, bytes int64, transfer uint64) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, to, bytes, transfer)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Put) EmitAt(s *Stream, t int64, to int, bytes int64, transfer uint64) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, to, bytes, transfer)
-	}
-}
-
-func (e *Put) emitNow(s *Stream, to int, bytes int64, transfer uint64) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, to, bytes, transfer)
-		return
-	}
-	rec := w.TryReserve(4)
-	if rec == nil {
-		e.emitSlow(s, to, bytes, transfer)
-		return
-	}
-	_ = rec[3]
-	rec[1] = uint64(to)
-	rec[2] = uint64(bytes)
-	rec[3] = transfer
-	rec[0] = trace.Header(clock.Now(), trace.KindPut)
-}
-
-func (e *Put) emitSlow(s *Stream, to int, bytes int64, transfer uint64) {
-	e.emit(s, clock.Now(), to, bytes, transfer)
-}
-
-func (e *Put) emit(s *Stream, t int64, to int, bytes int64, transfer uint64) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(4)
-		if rec == nil {
-			rec = w.Reserve(4)
-		}
-		_ = rec[3]
-		rec[1] = uint64(to)
-		rec[2] = uint64(bytes)
-		rec[3] = transfer
-		rec[0] = trace.Header(t, trace.KindPut)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, to, bytes, transfer)
-	}
-}
-
-func (e *Put) handle(s *Stream, t int64, to int, bytes int64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, to int, bytes int64, transfer uint64)) { f(s, t, to, bytes, transfer) })
-}
-func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindPut.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, to int, bytes int64, transfer uint64) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(to), uint64(bytes), transfer)
 		f(s, a)
 	})
 }

@@ -7,6 +7,83 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// Put is MessageEvents.onPut: The region just entered writes to another node's memory, or its own through the same interface.
+//   - to: the node whose memory is written
+//   - bytes: bytes written
+//   - transfer: 0: it ends with its region; otherwise it lasts until `onCompleted` with the same number
+type Put struct {
+	Event[func(s *Stream, t int64, to int, bytes int64, transfer uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Put) Emit(s *Stream, to int, bytes int64, transfer uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, to, bytes, transfer)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Put) EmitAt(s *Stream, t int64, to int, bytes int64, transfer uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, to, bytes, transfer)
+	}
+}
+
+func (e *Put) emitNow(s *Stream, to int, bytes int64, transfer uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, to, bytes, transfer)
+		return
+	}
+	rec := w.TryReserve(4)
+	if rec == nil {
+		e.emitSlow(s, to, bytes, transfer)
+		return
+	}
+	_ = rec[3]
+	rec[1] = uint64(to)
+	rec[2] = uint64(bytes)
+	rec[3] = transfer
+	rec[0] = trace.Header(clock.Now(), trace.KindPut)
+}
+
+func (e *Put) emitSlow(s *Stream, to int, bytes int64, transfer uint64) {
+	e.emit(s, clock.Now(), to, bytes, transfer)
+}
+
+func (e *Put) emit(s *Stream, t int64, to int, bytes int64, transfer uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(4)
+		if rec == nil {
+			rec = w.Reserve(4)
+		}
+		_ = rec[3]
+		rec[1] = uint64(to)
+		rec[2] = uint64(bytes)
+		rec[3] = transfer
+		rec[0] = trace.Header(t, trace.KindPut)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, to, bytes, transfer)
+	}
+}
+
+func (e *Put) handle(s *Stream, t int64, to int, bytes int64, transfer uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, to int, bytes int64, transfer uint64)) { f(s, t, to, bytes, transfer) })
+}
+func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindPut.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, to int, bytes int64, transfer uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(to), uint64(bytes), transfer)
+		f(s, a)
+	})
+}
+
 // Get is MessageEvents.onGet: The region just entered reads another node's memory, or its own through the same interface.
 //   - from: the node whose memory is read
 //   - bytes: bytes read

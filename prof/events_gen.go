@@ -45,6 +45,7 @@ type Events struct {
 	ClockSync         ClockSync         // GlobalEvents.onClockSync
 	Lost              Lost              // GlobalEvents.onLost
 	ThreadTime        ThreadTime        // GlobalEvents.onThreadTime
+	Balanced          Balanced          // GlobalEvents.onBalanced
 	WaitStarted       WaitStarted       // SyncEvents.onWaitStarted
 	WaitEnded         WaitEnded         // SyncEvents.onWaitEnded
 	Collective        Collective        // SyncEvents.onCollective
@@ -100,6 +101,7 @@ func (e *Events) all() []hub {
 		&e.ClockSync,
 		&e.Lost,
 		&e.ThreadTime,
+		&e.Balanced,
 		&e.WaitStarted,
 		&e.WaitEnded,
 		&e.Collective,
@@ -155,6 +157,7 @@ func (e *Events) number() {
 	e.ClockSync.kind = trace.KindClockSync
 	e.Lost.kind = trace.KindLost
 	e.ThreadTime.kind = trace.KindThreadTime
+	e.Balanced.kind = trace.KindBalanced
 	e.WaitStarted.kind = trace.KindWaitStarted
 	e.WaitEnded.kind = trace.KindWaitEnded
 	e.Collective.kind = trace.KindCollective

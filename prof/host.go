@@ -48,6 +48,9 @@ type ModuleRun struct {
 	outputs []*Output
 	dfs     bool // somebody asks for the names of DFs
 	ended   bool // the modules finish or have finished
+
+	balancer     Balancer // the one that moves work; nil: none
+	balancerName string
 }
 
 // StartModules makes the modules and starts them, those that others require first, then by priority. If one
@@ -65,7 +68,7 @@ func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 		h := &Host{use: u, order: i, run: r}
 		m := u.Info.New()
 		r.hosts, r.modules = append(r.hosts, h), append(r.modules, m)
-		if err := h.step("start", func() error { return m.Start(h) }); err != nil {
+		if err := h.step("start", func() error { return r.begin(m, h) }); err != nil {
 			s.Disconnect(u.Info.Name)
 			r.hosts, r.modules = r.hosts[:i], r.modules[:i] // it is not finished
 			for _, o := range r.outputs {
@@ -78,6 +81,25 @@ func (s *Session) StartModules(uses []Use, facts RunFacts) (*ModuleRun, error) {
 		o.begin()
 	}
 	return r, nil
+}
+
+// begin starts a module, unless it is a second balancer.
+func (r *ModuleRun) begin(m Module, h *Host) error {
+	if b, ok := m.(Balancer); ok {
+		if r.balancer != nil {
+			return fmt.Errorf("%s moves work already: switch one of them off", r.balancerName)
+		}
+		r.balancer, r.balancerName = b, h.Name()
+	}
+	return m.Start(h)
+}
+
+// Balancer returns the module that moves work between nodes, nil if none does.
+func (r *ModuleRun) Balancer() Balancer {
+	if r == nil {
+		return nil
+	}
+	return r.balancer
 }
 
 // guard runs a step of a module: an error or a panic is told with the module's name.

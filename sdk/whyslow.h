@@ -354,6 +354,7 @@ enum {
     WS_CLOCK_SYNC = 78, /* GlobalEvents.onClockSync */
     WS_LOST = 79, /* GlobalEvents.onLost */
     WS_THREAD_TIME = 80, /* GlobalEvents.onThreadTime */
+    WS_BALANCED = 81, /* GlobalEvents.onBalanced */
     WS_WAIT_STARTED = 96, /* SyncEvents.onWaitStarted */
     WS_WAIT_ENDED = 97, /* SyncEvents.onWaitEnded */
     WS_COLLECTIVE = 98, /* SyncEvents.onCollective */
@@ -978,6 +979,28 @@ static inline void ws_thread_time(ws_stream *s, int64_t ago, int64_t span, int64
     if (s->cap) ws_thread_time_at(s, ws_now(), ago, span, cpu, queued, faulted);
 }
 
+/* GlobalEvents.onBalanced: A balancer has CFs moved to another node.
+ *   site: the statement that the CFs execute
+ *   to: the node they go to
+ *   count: how many CFs
+ *   ahead: work ahead of this node when it was decided
+ *   there: work ahead of the other node */
+static inline void ws_balanced_at(ws_stream *s, int64_t t, ws_site site, int to, uint64_t count,
+        int64_t ahead, int64_t there) {
+    uint64_t *r = ws_reserve(s, 6, t);
+    if (!r) return;
+    r[1] = site;
+    r[2] = (uint16_t)to;
+    r[3] = count;
+    r[4] = (uint64_t)ahead;
+    r[5] = (uint64_t)there;
+    ws_commit(r, t, WS_BALANCED);
+}
+static inline void ws_balanced(ws_stream *s, ws_site site, int to, uint64_t count, int64_t ahead,
+        int64_t there) {
+    if (s->cap) ws_balanced_at(s, ws_now(), site, to, count, ahead, there);
+}
+
 /* SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
  *   name: name of the lock, resource or collective */
 static inline void ws_wait_started_at(ws_stream *s, int64_t t, ws_name name) {
@@ -1543,6 +1566,7 @@ static const wsi_layout wsi_standard[] = {
     {78, 4, 2, 0, "GlobalEvents", "onClockSync", 0, {WSI_INT, WSI_NS}},
     {79, 0, 4, 0, "GlobalEvents", "onLost", 0, {WSI_UINT, WSI_NS, WSI_NS, WSI_UINT}},
     {80, 0, 5, 0, "GlobalEvents", "onThreadTime", 0, {WSI_NS, WSI_NS, WSI_NS, WSI_INT, WSI_NS}},
+    {81, 0, 5, 0, "GlobalEvents", "onBalanced", 0, {WSI_SITE, WSI_NODE, WSI_UINT, WSI_NS, WSI_NS}},
     {96, 0, 1, 0, "SyncEvents", "onWaitStarted", 0, {WSI_NAME}},
     {97, 0, 1, 0, "SyncEvents", "onWaitEnded", 0, {WSI_NAME}},
     {98, 0, 8, 0, "SyncEvents", "onCollective", 0, {WSI_NAME, WSI_NAME, WSI_NODE, WSI_UINT, WSI_UINT,

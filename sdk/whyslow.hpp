@@ -1119,10 +1119,11 @@ class ForeignBlockTimerModule : public IEventModule {
     "GlobalEvents::onProgramStarted", "GlobalEvents::onProgramFinished", "GlobalEvents::onIdle",             \
     "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue", "GlobalEvents::onSendQueue",                       \
     "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost",                        \
-    "GlobalEvents::onThreadTime", "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded",                    \
-    "SyncEvents::onCollective", "SyncEvents::onAcquired", "SyncEvents::onReleased", "SyncEvents::onBlocked", \
-    "RegionEvents::onEntered", "RegionEvents::onExited", "MessageEvents::onPut", "MessageEvents::onGet",     \
-    "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
+    "GlobalEvents::onThreadTime", "GlobalEvents::onBalanced", "SyncEvents::onWaitStarted",                   \
+    "SyncEvents::onWaitEnded", "SyncEvents::onCollective", "SyncEvents::onAcquired",                         \
+    "SyncEvents::onReleased", "SyncEvents::onBlocked", "RegionEvents::onEntered", "RegionEvents::onExited",  \
+    "MessageEvents::onPut", "MessageEvents::onGet", "MessageEvents::onRemoteAtomic",                         \
+    "MessageEvents::onCompleted"
 
 
 // ---- JSON with comments and trailing commas -----------------------------------------------------------

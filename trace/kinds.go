@@ -145,6 +145,7 @@ const (
 	KindClockSync
 	KindLost
 	KindThreadTime
+	KindBalanced
 )
 
 // Standard kinds of SyncEvents.
@@ -310,6 +311,13 @@ var kinds = []KindSpec{
 			Doc: "time in which the thread waited for a core, in nanoseconds; -1 if the kernel does not tell"},
 		{Name: "faulted", Type: FieldNS, Doc: "time in which it waited for major page faults"}},
 		"How the worker's thread spent a span of time; the rest it was blocked. Spans do not overlap."},
+	{KindBalanced, "GlobalEvents", "onBalanced", nil, []Field{
+		field(fFunction, "site", "the statement that the CFs execute"),
+		node("to", "the node they go to"),
+		{Name: "count", Type: FieldUint, Doc: "how many CFs"},
+		{Name: "ahead", Type: FieldNS, Doc: "work ahead of this node when it was decided"},
+		{Name: "there", Type: FieldNS, Doc: "work ahead of the other node"}},
+		"A balancer has CFs moved to another node."},
 
 	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName},
 		"The worker waits for a lock, " +

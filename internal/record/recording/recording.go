@@ -267,6 +267,9 @@ func (r *Recording) Writers() []*trace.Writer {
 // WantsDFs tells whether a module wants to know the names of DFs.
 func (r *Recording) WantsDFs() bool { return r.run.WantsDFs() }
 
+// Balancer is the module that moves work between nodes, nil if none does.
+func (r *Recording) Balancer() prof.Balancer { return r.run.Balancer() }
+
 // describe fills in what run.json tells about the run.
 func (r *Recording) describe(started time.Time, plan *config.Plan) {
 	o, c := r.opt, r.crew

@@ -171,6 +171,9 @@ func (k *codec) value(v *value) {
 	}
 }
 
+// hasInputs goes along with the stage of a CF that has all its inputs.
+const hasInputs = 1 << 7
+
 // cf carries a CF between two stages, without its inputs.
 func (k *codec) cf(c *cf) {
 	count(k, &c.id)
@@ -184,7 +187,15 @@ func (k *codec) cf(c *cf) {
 	if k.paths {
 		count(k, &c.path)
 	}
-	k.byte(&c.stage)
+	stage := c.stage
+	if c.wave > 0 {
+		stage |= hasInputs
+	}
+	if k.byte(&stage); k.unpacking {
+		if c.stage = stage &^ hasInputs; c.stage != stage {
+			c.wave = int32(len(c.st.Waves))
+		}
+	}
 	k.frame(&c.frame)
 	loops := c.iter != nil
 	if k.bool(&loops); !loops {

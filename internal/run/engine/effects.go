@@ -37,9 +37,16 @@ func (w *worker) call(c *cf) {
 		w.started(c, site, clock.Now())
 	}
 	w.told = long
+	if e.balance != nil {
+		w.doing.since.Store(clock.Now())
+		w.doing.code.Store(int64(st.Code) + 1)
+	}
 	w.calling.Store(c)
 	outcome := w.meter.Call(e.fns[st.Routine.ID], w.args, &w.times, uint64(c.id), what)
 	w.leaveCall(c)
+	if e.balance != nil {
+		w.doing.code.Store(0)
+	}
 	if !w.told {
 		w.started(c, site, w.times.Start)
 	}
@@ -65,6 +72,9 @@ func (w *worker) call(c *cf) {
 	}
 	times.runs++
 	times.total += end - w.times.Start
+	if e.balance != nil {
+		e.balance.busy[st.Code].add(end - w.times.Start)
+	}
 	w.takeOutputs(st)
 	for range len(st.Outs) - st.NArgOuts {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"

@@ -74,6 +74,7 @@ type Config struct {
 	DescribeDFs bool                // the session's describer knows DFs: for modules
 	Place       *placement.Bound    // comes before locators; nil: none. Its nodes must exist
 	Warn        func(string)        // receives warnings, one line each
+	Balancer    prof.Balancer       // moves CFs while the program runs; nil: none
 	Part        *Part               // nil: all nodes are in this process
 	// StuckAfter is how long nothing may happen while CFs are inside user code until Inside is called; 0: for
 	// ever. It is called again when that has lasted twice as long, and so on.
@@ -157,6 +158,8 @@ type engine struct {
 	serve bool // workers receive messages a while before they park: only where each has a core
 	sent  atomic.Int64
 	watch watch
+	// balance is nil where nothing is moved while the program runs
+	balance *balance
 }
 
 // codeTimes is what a worker knows of a code fragment: its executions there, and their ns.
@@ -222,12 +225,18 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	for w := range e.workers() {
 		wg.Go(w.loop)
 	}
+	if e.balance != nil {
+		go e.balance.run()
+	}
 	watching := make(chan struct{})
 	go func() { e.watch.run(e); close(watching) }()
 	select {
 	case <-e.done:
 	case <-ctx.Done():
 		e.finish(ErrInterrupted)
+	}
+	if e.balance != nil {
+		<-e.balance.stopped
 	}
 	grace := stopGrace
 	if p != nil {
@@ -331,6 +340,9 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 		e.measure = cpp.Each
 	default:
 		e.measure = cpp.Shared
+	}
+	if cfg.Balancer != nil && cfg.Nodes > 1 {
+		e.balance = newBalance(e)
 	}
 	e.busy.Store(int64(len(e.here) * cfg.Workers))
 	if err := e.setRules(); err != nil {
@@ -455,6 +467,7 @@ func (e *engine) result() *Result {
 	for _, n := range e.here {
 		r.CFs += int64(n.cfs.Load())
 		r.Stolen += n.rts.stats.stolen
+		r.Migrated += n.rts.stats.migrated
 	}
 	return r
 }

@@ -90,6 +90,7 @@ type worker struct {
 	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze, tellStart
 	told     bool               // its start is recorded
 	stopped  atomic.Bool        // has returned from loop
+	doing    doing
 	times    cpp.Times
 	pool     []*cf
 }

@@ -24,6 +24,7 @@ package engine
 //	Inside      a CF that does not come back from user code (JSON)           node 0
 //	Left        the CFs that are left so after an interrupt (JSON)           node 0
 //	Ping, Pong  number of the question; the time there                       node 0, the asker
+//	Load        what lies ahead of a node (JSON)                             node 0
 //	Turn        - : the receiver may compare its clock                       the next node
 
 import (
@@ -44,6 +45,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/compile"
 	"github.com/whyslow/whyslow/internal/run/transport"
+	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -68,7 +70,7 @@ type Part struct {
 var ErrElsewhere = errors.New("the run failed: node 0 reports why")
 
 const (
-	msgRests = firstControl + iota
+	msgRests = msgOrder + 1 + iota
 	msgAsks
 	msgAnswers
 	msgFault
@@ -78,6 +80,7 @@ const (
 	msgTurn
 	msgInside
 	msgLeft
+	msgLoad
 )
 
 // Why a run stops.
@@ -128,6 +131,7 @@ type introduction struct {
 	Args           []string
 	Nodes, Workers int
 	Steal, Records bool
+	Balance        bool   // CFs are moved while it runs
 	Place          uint64 // sum of the placement
 	Host           string
 	Cores          unix.CPUSet // that it may use
@@ -140,7 +144,7 @@ func join(ctx context.Context, cfg *Config) (*process, error) {
 		lefts:       make(chan []trace.InsideInfo, cfg.Nodes),
 		interrupted: make(chan struct{}), connected: make(chan struct{}), begun: make(chan struct{})}
 	own := introduction{Args: cfg.Args, Nodes: cfg.Nodes, Workers: cfg.Workers, Steal: cfg.Steal,
-		Records: cfg.Records != nil, Place: cfg.Place.Sum()}
+		Records: cfg.Records != nil, Balance: cfg.Balancer != nil, Place: cfg.Place.Sum()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		own.Build = compile.Hash(info.String())
 	}
@@ -187,6 +191,8 @@ func (a *introduction) differs(b *introduction) string {
 		return fmt.Sprintf("takes part in a run of %d nodes, process 0 in one of %d", b.Nodes, a.Nodes)
 	case a.Steal != b.Steal:
 		return "and process 0 do not agree on whether work is stolen"
+	case a.Balance != b.Balance:
+		return "and process 0 do not agree on whether work is moved while the program runs"
 	case a.Place != b.Place:
 		return "has another placement of CFs and DFs than process 0: give all the same file"
 	case a.Records != b.Records:
@@ -272,6 +278,16 @@ func (p *process) deliver(m *transport.Message) {
 	e.leave()
 }
 
+// obey has the node here hand CFs over, unless nothing is left to do.
+func (p *process) obey(m *transport.Message) {
+	p.deafMu.Lock()
+	defer p.deafMu.Unlock()
+	if e := p.eng; !p.deaf && e.enterBusy() {
+		e.nodes[p.node].rts.handle(m)
+		e.leave()
+	}
+}
+
 // control deals with a message about the run itself.
 func (p *process) control(m *transport.Message) {
 	t := clock.Now()
@@ -304,6 +320,13 @@ func (p *process) control(m *transport.Message) {
 			p.interrupt.Do(func() { close(p.interrupted) })
 			e.finish(ErrInterrupted)
 		}
+	case msgLoad:
+		l := &prof.Load{}
+		if json.Unmarshal(m.Head, l) == nil && e.balance != nil {
+			e.balance.reports[m.From].Store(l)
+		}
+	case msgOrder:
+		p.obey(m)
 	case msgPing:
 		p.pong(m, t)
 	case msgPong:

@@ -48,7 +48,7 @@ const (
 	atSteal          //
 	atCall           //
 	atNext           // the next block begins after CONTINUE
-	atSend           // migrates when it is created: its node is known, no block is needed
+	atSend           // migrates outside of its blocks: when it is created, or from the queue
 	atRob            // stolen from the queue
 	atFailed         // the execution failed: no EXIT, but the block has ended
 	atCrash          // user code did not return: the call has ended

@@ -120,9 +120,9 @@ func (w *worker) flush() {
 	w.children = w.children[:0]
 }
 
-// readyIfFree records readiness of a CF that needs nothing.
+// readyIfFree records readiness of a CF that needs nothing, or brought what it needs.
 func (a *actor) readyIfFree(c *cf) {
-	if len(c.st.Inputs) == 0 {
+	if len(c.st.Inputs) == 0 || c.wave > 0 {
 		c.ready = true
 		a.readied.Add(1)
 		a.n.eng.ses.CFReady.EmitAt(a.ps, c.born, c.id, 0)

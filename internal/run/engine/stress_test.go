@@ -252,8 +252,13 @@ func TestRandomPrograms(t *testing.T) {
 			if rapid.Bool().Draw(rt, "placed") {
 				place = anyPlacement(p, s.nodes, rapid.Uint64().Draw(rt, "places"))
 			}
+			balance := func(*engine.Config) {}
+			if rapid.Bool().Draw(rt, "balanced") {
+				balance = shuffled(rapid.Uint64().Draw(rt, "moves"))
+			}
 			s.set = func(c *engine.Config) {
 				c.Steal, c.LinkLatency, c.Place = steal, latency, place
+				balance(c)
 				if latency > 0 {
 					c.LinkBandwidth = 1e7
 				}

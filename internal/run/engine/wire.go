@@ -11,6 +11,7 @@ package engine
 //	Destroy     identity                                                    -
 //	Push        label identity, identity, pushing CF                        the value
 //	Steal       -                                                           -
+//	Order       code fragment, node, how many, work ahead at both           -
 //
 // What processes tell each other about the run itself is in part.go.
 
@@ -30,6 +31,7 @@ const (
 	msgPush
 	msgSteal
 	firstControl // kinds from here on are no part of the program's work
+	msgOrder     = firstControl
 )
 
 // outgoing is a message with room for what most of them have.
@@ -213,6 +215,10 @@ func (a *actor) handle(m *transport.Message) {
 		a.pushTo(&label, pushedDF{id: id, val: v, at: t})
 	case msgSteal:
 		a.serveThief(m.From)
+	case msgOrder:
+		var o order
+		d.order(&o)
+		a.handOver(&o)
 	}
 	if a.err != nil {
 		e.finish(a.err)

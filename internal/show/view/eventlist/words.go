@@ -80,6 +80,8 @@ var kindTexts = map[trace.Kind]words.Phrase{
 		"waiting for a core][, {faulted} for page faults]",
 		"последние {span} потока[, до {ago} назад]: процессорное время {cpu}[, ожидание ядра {queued:ns}][, " +
 			"страниц с диска {faulted}]"},
+	trace.KindBalanced: {"moved {count} CFs of {site} to node {to}: {ahead} against {there} of work ahead",
+		"ФВ, переданных узлу {to}, из {site}: {count}; впереди работы на {ahead}, там на {there}"},
 
 	trace.KindWaitStarted: {"waits for {name}", "ждёт {name}"},
 	trace.KindWaitEnded:   {"the wait for {name} is over", "ожидание {name} окончено"},

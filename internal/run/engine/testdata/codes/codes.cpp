@@ -64,4 +64,12 @@ void c_stay(int ms)
 {
     for (int i = 0; i < ms && !released; i++) usleep(1000);
 }
+
+// Returns when so many CFs are in it at once.
+static volatile int entered;
+void c_meet(int n)
+{
+    int all = (__sync_fetch_and_add(&entered, 1) / n + 1) * n;
+    while (entered < all) usleep(100);
+}
 }

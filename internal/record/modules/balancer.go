@@ -1,0 +1,163 @@
+package modules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/whyslow/whyslow/prof"
+)
+
+// Names of the modules that move work between nodes while the program runs.
+const (
+	CentralName   = "central_balancer_module"
+	DiffusionName = "diffusion_balancer_module"
+)
+
+// info describes a balancer.
+func (b balancer) info(name, doc string) prof.ModuleInfo {
+	return prof.ModuleInfo{
+		Name: name, Doc: doc,
+		Output: "nothing but its decisions: GlobalEvents.onBalanced",
+		Cost:   "about 5 µs a period and node, and 60 ns per CF",
+		Params: []prof.Param{
+			{Name: "period", Default: "1ms", Doc: "from one decision to the next, 100us to 10s"},
+			{Name: "idle", Default: 10.0, Doc: "CFs move only to a node that is idle longer than theirs, by that" +
+				" many percent of the time lately"},
+		},
+		New: func() prof.Module { return &balancer{decide: b.decide} },
+	}
+}
+
+// balancer is a module that moves CFs. Its two kinds differ in the pairs of nodes that they compare.
+//
+// A CF moves from a node to another if it will have ended there sooner, on the way there and back counted:
+//
+//	ahead of the other node + 2 x time of its inputs on the link + mean time of its code < ahead of its node
+//
+// and if the other node has been idle more than its own lately. Without that condition the ups and downs of
+// a balanced program would move CFs to no avail.
+type balancer struct {
+	decide func(*balancer)
+	period time.Duration
+	idle   float64 // difference of shares
+
+	run    prof.Runtime // while it decides
+	nodes  []nodeAhead
+	moves  []prof.Move // decided in this period
+	coming []coming
+}
+
+// nodeAhead is what the balancer knows of a node.
+type nodeAhead struct {
+	prof.Load
+	idle float64 // share of the workers that were idle lately
+	left int64   // CFs that may move, and were not yet
+}
+
+// coming is work on its way to a node, which does not know of it yet.
+type coming struct {
+	to    int
+	ns    int64
+	until int64 // clock
+}
+
+// most is how many CFs move in a period at most, for each node.
+const most = 64
+
+// memory is the share that the newest look has in what a node's idleness was lately.
+const memory = 0.1
+
+// Start reads the parameters.
+func (b *balancer) Start(h *prof.Host) (err error) {
+	b.period, err = time.ParseDuration(h.String("period"))
+	if err != nil || b.period < 100*time.Microsecond || b.period > 10*time.Second {
+		return fmt.Errorf("period=%s: give a time from 100us to 10s", h.String("period"))
+	}
+	if b.idle = h.Float("idle") / 100; b.idle < 0 || b.idle > 1 {
+		return fmt.Errorf("idle=%g: give 0 to 100 percent", h.Float("idle"))
+	}
+	return nil
+}
+
+// Finish implements prof.Module.
+func (b *balancer) Finish() error { return nil }
+
+// Period implements prof.Balancer.
+func (b *balancer) Period() time.Duration { return b.period }
+
+// Balance implements prof.Balancer.
+func (b *balancer) Balance(r prof.Runtime) {
+	b.run = r
+	for len(b.nodes) < r.Nodes() {
+		b.nodes = append(b.nodes, nodeAhead{})
+	}
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		n.Load, n.left = r.Load(i), 0
+		n.Work = slices.Clone(n.Work)
+		for _, w := range n.Work {
+			n.left += w.CFs
+		}
+		n.idle += memory * (float64(n.Idle)/float64(n.Workers) - n.idle)
+	}
+	now, kept := prof.Now(), b.coming[:0]
+	for _, c := range b.coming {
+		if now < c.until {
+			b.nodes[c.to].AheadNS += c.ns
+			kept = append(kept, c)
+		}
+	}
+	b.coming, b.moves = kept, b.moves[:0]
+	b.decide(b)
+	for _, m := range b.moves {
+		r.Move(m)
+	}
+}
+
+// gain is what a CF of the work gains by moving, less than nothing if it loses.
+func (b *balancer) gain(from, to *nodeAhead, w *prof.Work) int64 {
+	return from.AheadNS - to.AheadNS - w.MeanNS/int64(to.Workers) - 2*int64(b.run.Carry(w.Bytes/w.CFs))
+}
+
+// moveOne moves the CF that gains most from a node to another. It reports false if none gains.
+func (b *balancer) moveOne(from, to int) bool {
+	f, t := &b.nodes[from], &b.nodes[to]
+	if t.idle-f.idle < b.idle {
+		return false
+	}
+	var best *prof.Work
+	most := int64(0)
+	for i := range f.Work {
+		w := &f.Work[i]
+		if w.CFs == 0 || w.MeanNS == 0 {
+			continue
+		}
+		if g := b.gain(f, t, w); g > most {
+			best, most = w, g
+		}
+	}
+	if best == nil {
+		return false
+	}
+	b.order(from, to, best.Code)
+	best.Bytes -= best.Bytes / best.CFs
+	best.CFs--
+	f.left--
+	b.coming = append(b.coming, coming{to, best.MeanNS / int64(t.Workers), prof.Now() + int64(b.period)*3/2})
+	f.AheadNS -= best.MeanNS / int64(f.Workers)
+	t.AheadNS += best.MeanNS / int64(t.Workers)
+	return true
+}
+
+// order notes that a CF is to move. It counts for the other node before it has arrived there.
+func (b *balancer) order(from, to int, code string) {
+	for i := range b.moves {
+		if m := &b.moves[i]; m.From == from && m.To == to && m.Code == code {
+			m.CFs++
+			return
+		}
+	}
+	b.moves = append(b.moves, prof.Move{Code: code, From: from, To: to, CFs: 1,
+		AheadNS: b.nodes[from].AheadNS, ThereNS: b.nodes[to].AheadNS})
+}

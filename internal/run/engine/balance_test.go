@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// shuffler is a balancer that moves CFs anywhere.
+type shuffler struct{ random *rand.Rand }
+
+func (shuffler) Start(*prof.Host) error { return nil }
+func (shuffler) Finish() error          { return nil }
+func (shuffler) Period() time.Duration  { return 50 * time.Microsecond }
+
+func (s shuffler) Balance(r prof.Runtime) {
+	for from := range r.Nodes() {
+		for _, w := range r.Load(from).Work {
+			r.Move(prof.Move{Code: w.Code, From: from, To: s.random.IntN(r.Nodes()), CFs: 1 + s.random.Int64N(w.CFs)})
+		}
+	}
+}
+
+// shuffled gives a run a shuffler. In a run of many processes each has one.
+func shuffled(seed uint64) func(*engine.Config) {
+	return func(c *engine.Config) { c.Balancer = shuffler{rand.New(rand.NewPCG(seed, 0))} }
+}
+
+// A node hands CFs over that have asked for nothing yet, and CFs that are ready, which take their inputs along.
+// They wait for each other, and their node has one worker, so the program ends only if they move.
+func TestBalancerMoves(t *testing.T) {
+	for what, src := range map[string]string{
+		"fresh": `sub main() { for i = 0 .. 2 { meet(3); } }`,
+		"ready": `sub main() { df x; for i = 0 .. 2 { meet(x); } nap(1) >> (x[1]); put(x, 3) @ { request x[1]; }; }`,
+	} {
+		p := compile(t, "\n"+src)
+		for _, s := range []shape{{nodes: 3, workers: 1}, {nodes: 3, workers: 1, apart: true}} {
+			s.set = shuffled(1)
+			o := runProgram(t, p, s)
+			if o.err != nil {
+				t.Errorf("%s, %v: %v", what, s, o.err)
+				continue
+			}
+			var moved uint64
+			for _, e := range o.trace.events {
+				if e.kind == trace.KindBalanced {
+					moved += e.a[2]
+				}
+			}
+			if k := o.trace.kinds; moved < 2 || moved != uint64(k[trace.KindCFMigrated]) {
+				t.Errorf("%s, %v: decisions about %d CFs, %d moved", what, s, moved, k[trace.KindCFMigrated])
+			}
+		}
+	}
+}
