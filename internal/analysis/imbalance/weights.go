@@ -73,12 +73,14 @@ func (m *moments) add(weight, time float64) {
 	m.N++
 	m.Weight += weight
 	m.Time += time
-	dw, dt := weight-m.MeanWeight, time-m.MeanTime
-	m.MeanWeight += dw / m.N
+	dt := time - m.MeanTime
 	m.MeanTime += dt / m.N
-	m.WeightWeight += dw * (weight - m.MeanWeight)
 	m.TimeTime += dt * (time - m.MeanTime)
-	m.WeightTime += dw * (time - m.MeanTime)
+	if dw := weight - m.MeanWeight; dw != 0 { // 0 as nearly always: no weights were given
+		m.MeanWeight += dw / m.N
+		m.WeightWeight += dw * (weight - m.MeanWeight)
+		m.WeightTime += dw * (time - m.MeanTime)
+	}
 }
 
 func (m *moments) join(o *moments) {

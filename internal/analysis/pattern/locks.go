@@ -3,7 +3,6 @@ package pattern
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -97,7 +96,7 @@ func (s *search) lock(l *model.Lock) Lock {
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%#x", l.ID)
 	}
-	blocks := map[[2]int]Block{} // by waiter and owner
+	blocks := map[uint64]int{} // by waiter and owner: index into o.Blocks
 	var waits []stretch
 	for h, hold := range l.Holds {
 		if hold.Acquired.Thread < 0 {
@@ -123,17 +122,22 @@ func (s *search) lock(l *model.Lock) Lock {
 			if owner == a.thread {
 				return
 			}
-			key := [2]int{a.thread, owner}
-			b := blocks[key]
-			b.Waiter, b.Owner, b.NS = a.thread, owner, b.NS+part.to-part.from
+			key := uint64(a.thread)<<32 | uint64(owner)
+			i, ok := blocks[key]
+			if !ok {
+				i = len(o.Blocks)
+				blocks[key] = i
+				o.Blocks = append(o.Blocks, Block{Waiter: a.thread, Owner: owner})
+			}
+			b := &o.Blocks[i]
+			b.NS += part.to - part.from
 			if !again {
 				b.Count++
 			}
-			blocks[key] = b
 		})
 	}
 	o.Chain = mostAtOnce(waits)
-	o.Blocks = slices.SortedFunc(maps.Values(blocks), func(x, y Block) int {
+	slices.SortFunc(o.Blocks, func(x, y Block) int {
 		return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Waiter, y.Waiter), cmp.Compare(x.Owner, y.Owner))
 	})
 	return o

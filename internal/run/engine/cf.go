@@ -112,8 +112,8 @@ type cf struct {
 	iter   *frame // while: frame of the current iteration
 	parent trace.CF
 	pexec  uint32 // execution of parent that created this
-	path   uint64 // the key of its path, as placements have it
 	exec   uint32 // executions so far
+	path   uint64 // the key of its path, as placements have it
 	born   int64  // created, or received on this node, clock ns
 	label  *ident // this CF's label identity, if it waits for pushes
 	wave   int32
