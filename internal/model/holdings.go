@@ -184,8 +184,10 @@ type sized struct {
 // Values appends what the creations of a DF gave it, in order of time; without any, what its copies tell.
 func (m *Model) Values(out []Value, df DF) []Value {
 	first, end := m.Creations(df)
-	if bytes, ok := m.stored[df]; ok && first == end {
-		return append(out, Value{None, bytes})
+	if first == end {
+		if bytes, ok := m.stored[df]; ok {
+			return append(out, Value{None, bytes})
+		}
 	}
 	for i := first; i < end; i++ {
 		out = append(out, Value{m.MadeTime[i], m.MadeSize[i]})
