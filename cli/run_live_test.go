@@ -15,8 +15,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A run with a page: the page is there from the start, names a CF that does not come back from user code, knows
-// when the run is over, and stays until Ctrl+C.
+// A run with a page: the page is there from the start, names a CF that does not come back from user code,
+// knows when the run is over, and stays until Ctrl+C.
 func TestRunLive(t *testing.T) {
 	if !canRun {
 		t.Skip("built without the engine")
@@ -24,7 +24,7 @@ func TestRunLive(t *testing.T) {
 	home := lunaHome(t)
 	dir := t.TempDir()
 	source := `C++ sub say() ${{
-	for (FILE *f = nullptr; !f; f = fopen("go on", "r")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	while (!fopen("go on", "r")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 	printf("said\n");
 $}}
 sub main() say();
@@ -32,8 +32,8 @@ sub main() say();
 	if err := os.WriteFile(filepath.Join(dir, "say.fa"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser", "--insecure",
-		"--stuck-after=100ms", filepath.Join(dir, "say.fa"))
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser",
+		"--insecure", "--stuck-after=100ms", filepath.Join(dir, "say.fa"))
 	cmd.Dir = dir
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout

@@ -507,8 +507,9 @@ func TestTruthShmem(t *testing.T) {
 	}
 }
 
-// TestTruthShmemSort: of a sort that is made like the kernel IS, no more is promised for a thread that comes
-// last than what it did outside of collectives, by its own account of the same run.
+// TestTruthShmemSort: of a sort like kernel IS, with as many keys and turns as in class W, no more is
+// promised for a thread that comes last than what it did outside of collectives, by its own account of the
+// same run.
 func TestTruthShmemSort(t *testing.T) {
 	if !hasShmem() {
 		t.Skip("no OpenSHMEM here")

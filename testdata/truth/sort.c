@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     int turns = argc > 2 ? atoi(argv[2]) : 10, skew = argc > 3 ? atoi(argv[3]) : 1;
     shmem_init();
     for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++) sync_[i] = SHMEM_SYNC_VALUE;
+    since = now();
     int me = shmem_my_pe(), n = shmem_n_pes();
     if (n > 64) return fprintf(stderr, "at most 64 PEs\n"), 2;
     long share = total / (n - 1 + skew), mine = me == n - 1 ? total - share * (n - 1) : share;
@@ -46,8 +47,7 @@ int main(int argc, char **argv)
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         keys[i] = (int)((x >> 20) % (1 << BITS));
     }
-    shmem_barrier_all();
-    since = now();
+    barrier();
     for (int turn = 0; turn < turns; turn++) {
         memset(size, 0, sizeof size);
         for (long i = 0; i < mine; i++) size[keys[i] >> SHIFT]++;

@@ -116,8 +116,8 @@ func (r *Recording) noteNodes(nodes []trace.NodeInfo) {
 	}
 }
 
-// StayInside tells who follows the trace of a CF that has not come back from user code so far. Rank 0 knows those
-// of all.
+// StayInside tells who follows the trace of a CF that has not come back from user code so far. Rank 0 knows
+// those of all.
 func (r *Recording) StayInside(cf trace.InsideInfo) {
 	r.insideMu.Lock()
 	defer r.insideMu.Unlock()
