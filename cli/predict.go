@@ -33,6 +33,7 @@ type predictOptions struct {
 	noLatency      bool
 	noOverhead     bool
 	out            string
+	plot           string
 	json           bool
 	lang           string
 	memory         memoryBudget
@@ -92,6 +93,11 @@ func (o *linkOptions) check(verb string, changed func(string) bool, m *simulate.
 		return o.readMachine(verb, changed, m)
 	}
 	return nil
+}
+
+// lists are how many different numbers of nodes and of workers are asked for.
+func (o *predictOptions) lists() (nodes, workers int) {
+	return len(orAsRecorded(o.nodes, 1)), len(orAsRecorded(o.workers, 1))
 }
 
 // readMachine reads --machine.
@@ -156,6 +162,7 @@ single machine as a trace, which report, view and diff read like any other.
 	f.BoolVar(&o.noLatency, "no-latency", false, "messages take no time")
 	f.BoolVar(&o.noOverhead, "no-overhead", false, "the run-time system takes no time, except for messages")
 	f.StringVarP(&o.out, "output", "o", "", "write the predicted run to this `folder`")
+	f.StringVar(&o.plot, "plot", "", "draw the times of --nodes or --workers with their bounds to this `file`, as SVG")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	f.StringVar(&o.lang, "lang", "en", "`language` of text: en or ru")
 	o.memory.addTo(f)
@@ -207,6 +214,11 @@ func (o *predictOptions) check(changed func(string) bool) error {
 	if o.out != "" && max(len(o.nodes), len(o.workers)) > 1 {
 		return console.Misuse("predict: -o writes one run: give one number of nodes and one of workers")
 	}
+	if nodes, workers := o.lists(); o.plot != "" && (nodes < 2 && workers < 2 ||
+		nodes >= 2 && workers > report.MostCurves) {
+		return console.Misuse("predict: --plot draws a curve for each number of workers: give several numbers of"+
+			" nodes and up to %d of workers, or several of workers", report.MostCurves)
+	}
 	return nil
 }
 
@@ -226,6 +238,12 @@ func runPredict(ctx context.Context, io console.IO, o *predictOptions, path stri
 	}
 	if shown != nil {
 		return badInput(shown)
+	}
+	if o.plot != "" {
+		if err := files.ReplaceText(o.plot, []byte(report.Scaling(p, o.lang))); err != nil {
+			return badInput(err)
+		}
+		io.Say("%s", o.plot)
 	}
 	err = tellMissing(io, problems)
 	if o.out != "" {

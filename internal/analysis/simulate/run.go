@@ -89,7 +89,8 @@ func (s *Simulator) Run(ctx context.Context, m Machine) (*Result, error) {
 	return s.Record(ctx, m, "", "")
 }
 
-// Record is Run; where dir is given, it also writes the trace of the run, whose id is id, without a run.json.
+// Record is Run; where dir is given, it also writes the trace of the run, whose id is id, without a
+// run.json.
 func (s *Simulator) Record(ctx context.Context, m Machine, dir, id string) (*Result, error) {
 	m = s.Complete(m)
 	var start func(*run) error
@@ -105,7 +106,8 @@ func (s *Simulator) Record(ctx context.Context, m Machine, dir, id string) (*Res
 	}
 	r.res.Nodes, r.res.Workers, r.res.Doubts = m.Nodes, m.Workers, s.doubts(r)
 	all, fastest := m.power()
-	r.res.LeastNS = int64(max(float64(s.g.chain(r.factor))/fastest, float64(r.res.UsefulNS)/all))
+	chain := float64(s.g.chain(r.factor)) / fastest
+	r.res.ChainNS, r.res.LeastNS = int64(chain), int64(max(chain, float64(r.res.UsefulNS)/all))
 	return &r.res, nil
 }
 

@@ -99,6 +99,7 @@ type Result struct {
 	UsefulNS int64 `json:"useful_ns"` // time in user code, of all workers
 	// LeastNS is a bound of the wall time on so many workers: no distribution and no network makes it shorter.
 	LeastNS  int64        `json:"least_ns"`
+	ChainNS  int64        `json:"chain_ns"` // the longest chain of CFs, in user code; part of that bound
 	Executed int          `json:"executed"` // executions, of structured CFs as well
 	Left     int          `json:"left"`     // executions that never got what they needed
 	Messages int64        `json:"messages"`

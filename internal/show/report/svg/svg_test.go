@@ -151,6 +151,9 @@ func TestDrawings(t *testing.T) {
 				return name.Draw(t, "cell's")
 			}}
 		check(t, heat.Draw(f))
+		curve := Curve{"c0", values.Draw(t, "x"), values.Draw(t, "y"), true, func(int) string { return names[0] }}
+		check(t, File(500, ".c0 { stroke: #000 }", names, Curves(f, []Curve{curve, {Class: "c1"}}), f.Height,
+			[]Key{{"c0", names[0]}}))
 	})
 }
 
