@@ -150,6 +150,14 @@ func (b *builder) joinReady() {
 			}
 		})
 	}
+	for _, list := range m.readyMore {
+		slices.SortFunc(list, readyAt.compare)
+	}
+}
+
+// compare orders by node, then by time.
+func (r readyAt) compare(o readyAt) int {
+	return cmp.Or(cmp.Compare(r.node, o.node), cmp.Compare(r.t, o.t))
 }
 
 func (b *builder) joinExecutions() {
@@ -387,24 +395,37 @@ func pairMoves(out []Message, moves []Move) []Message {
 				Stolen: v.Stolen})
 		}
 	}
+	var next map[[2]int32]int // by nodes: no departure before it is left; most CFs move once
+	if len(moves) > 2 {
+		next = map[[2]int32]int{}
+	}
 	for _, v := range moves {
 		if v.Out {
 			continue
 		}
-		g := Message{Sent: None, From: v.Peer, To: v.Node, Bytes: v.Bytes, CF: v.CF}
-		at := slices.IndexFunc(out[first:], func(o Message) bool {
-			return o.From == g.From && o.To == g.To && o.Received == None
-		})
-		if at < 0 {
-			out = append(out, g)
-			at = len(out) - 1 - first
+		way := [2]int32{v.Peer, v.Node}
+		at := max(first, next[way])
+		for at < len(out) && (out[at].From != v.Peer || out[at].To != v.Node || out[at].Received != None) {
+			at++
 		}
-		out[first+at].Received = v.Time
+		if at == len(out) {
+			out = append(out, Message{Sent: None, From: v.Peer, To: v.Node, Bytes: v.Bytes, CF: v.CF})
+		}
+		out[at].Received = v.Time
+		if next != nil {
+			next[way] = at + 1
+		}
 	}
-	slices.SortStableFunc(out[first:], func(x, y Message) int {
-		return cmp.Compare(max(x.Sent, x.Received), max(y.Sent, y.Received))
-	})
+	slices.SortStableFunc(out[first:], func(x, y Message) int { return cmp.Compare(x.at(), y.at()) })
 	return out
+}
+
+// at is when a message arrived, or left if it never did.
+func (g *Message) at() int64 {
+	if g.Received == None {
+		return g.Sent
+	}
+	return g.Received
 }
 
 func (b *builder) joinRest() {

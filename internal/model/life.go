@@ -237,13 +237,13 @@ func (m *Model) Ended(cf CF, waited int64) bool {
 
 // NodeAt gives the node where a CF was at a time: where it was created, or where it last arrived.
 func (m *Model) NodeAt(cf CF, t int64) int {
-	node := m.CFID(cf).Node()
-	for _, g := range m.MovesOf(cf) {
-		if g.Received != None && g.Received <= t {
-			node = int(g.To)
+	moves := m.MovesWithin(cf, None, t)
+	for i := len(moves) - 1; i >= 0; i-- {
+		if moves[i].Received != None {
+			return int(moves[i].To)
 		}
 	}
-	return node
+	return m.CFID(cf).Node()
 }
 
 // Lives walks through the lives of many CFs. Waits do not count: what CFs ask for between executions is not

@@ -197,10 +197,10 @@ type Model struct {
 	Placed     []Placed          // by node and stream, in order of time within one
 
 	received  []receipts
-	travelled bits     // DFs that some node received
-	moved     []uint32 // by CF: 1 + its first of Moves, 0 if there is none; nil if nobody has any
-	readyMore map[CF][]readyAt
-	multi     map[CF][]uint32 // executions of CFs with several, in order of start
+	travelled bits             // DFs that some node received
+	moved     []uint32         // by CF: 1 + its first of Moves, 0 if there is none; nil if nobody has any
+	readyMore map[CF][]readyAt // all but the latest, by node, then by time
+	multi     map[CF][]uint32  // executions of CFs with several, in order of start
 	labels    []int32
 	labelAt   []uint32
 	weights   map[CF]float64

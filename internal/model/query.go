@@ -17,13 +17,12 @@ func (m *Model) LastReady(cf CF, node int32, t int64) (int64, bool) {
 	if r <= t && int32(m.ReadyNode[cf]) == node {
 		return r, true
 	}
-	best, ok := int64(0), false
-	for _, r := range m.readyMore[cf] {
-		if int32(r.node) == node && r.t <= t && (!ok || r.t > best) {
-			best, ok = r.t, true
-		}
+	list := m.readyMore[cf]
+	i := sort.Search(len(list), func(i int) bool { return list[i].compare(readyAt{t, uint16(node)}) > 0 })
+	if i == 0 || int32(list[i-1].node) != node {
+		return 0, false
 	}
-	return best, ok
+	return list[i-1].t, true
 }
 
 // AllReady calls f for every time at which a CF became ready.
@@ -134,24 +133,33 @@ func (m *Model) MovesOf(cf CF) []Message {
 	if int(cf) >= len(m.moved) || m.moved[cf] == 0 {
 		return nil
 	}
-	first := int(m.moved[cf]) - 1
-	end := first + 1
-	for end < len(m.Moves) && m.Moves[end].CF == cf {
-		end++
+	first, step := int(m.moved[cf])-1, 1
+	for first+step < len(m.Moves) && m.Moves[first+step].CF == cf { // most have one, some thousands
+		step *= 2
 	}
-	return m.Moves[first:end]
+	rest := m.Moves[first+step/2 : min(first+step, len(m.Moves))]
+	n := sort.Search(len(rest), func(i int) bool { return rest[i].CF != cf })
+	return m.Moves[first : first+step/2+n]
+}
+
+// MovesWithin gives those migrations of a CF, as MovesOf does, that arrived, or left if they never did, within
+// two times.
+func (m *Model) MovesWithin(cf CF, from, to int64) []Message {
+	moves := m.MovesOf(cf)
+	i := sort.Search(len(moves), func(i int) bool { return moves[i].at() >= from })
+	end := i + sort.Search(len(moves)-i, func(k int) bool { return moves[i+k].at() > to })
+	return moves[i:end]
 }
 
 // LastMove gives the last migration of a CF that a node received by t.
 func (m *Model) LastMove(cf CF, node int32, t int64) (best *Message, ok bool) {
-	moves := m.MovesOf(cf)
-	for i := range moves {
-		g := &moves[i]
-		if g.Received != None && g.To == node && g.Received <= t && (best == nil || g.Received > best.Received) {
-			best = g
+	moves := m.MovesWithin(cf, None, t)
+	for i := len(moves) - 1; i >= 0; i-- {
+		if g := &moves[i]; g.Received != None && g.To == node {
+			return g, true
 		}
 	}
-	return best, best != nil
+	return nil, false
 }
 
 // Label gives the indices of a CF's label.

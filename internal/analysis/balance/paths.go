@@ -15,6 +15,7 @@ type paths struct {
 	of   []int32 // by CF; -1 where it is not known
 	list []step
 	is   map[step]int32
+	rank []int32 // by path: its place in the order of the program
 }
 
 // step is a path: that of another, and one number more. Path 0 is empty.
@@ -55,7 +56,32 @@ func newPaths(t simulate.Tasks) paths {
 			p.of[kid] = path
 		}
 	}
+	p.sort()
 	return p
+}
+
+// sort ranks the paths: each comes before those that begin with it, those by their next number.
+func (p *paths) sort() {
+	n := len(p.list)
+	size, next := make([]int32, n), make([]int32, n) // how many begin with a path; the rank of the next of them
+	p.rank = make([]int32, n)
+	order := make([]int32, 0, n-1)
+	for i := n - 1; i > 0; i-- {
+		size[i]++
+		size[p.list[i].up] += size[i]
+		order = append(order, int32(i))
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := p.list[a], p.list[b]
+		return cmp.Or(cmp.Compare(x.up, y.up), cmp.Compare(x.last, y.last))
+	})
+	next[0] = 1
+	for _, i := range order { // what a path begins with was added before it
+		up := p.list[i].up
+		p.rank[i] = next[up]
+		next[up] += size[i]
+		next[i] = p.rank[i] + 1
+	}
 }
 
 // callNumbers gives each statement that calls a sub its number, from 0, among those of its block that call
@@ -108,6 +134,6 @@ func (p *paths) at(path int32) []int32 {
 
 // compare puts CFs in the order of the program: by path, then by statement.
 func (p *paths) compare(m *model.Model, a, b model.CF) int {
-	return cmp.Or(slices.Compare(p.at(max(p.of[a], 0)), p.at(max(p.of[b], 0))),
+	return cmp.Or(cmp.Compare(p.rank[max(p.of[a], 0)], p.rank[max(p.of[b], 0)]),
 		cmp.Compare(m.SiteOf[a], m.SiteOf[b]))
 }

@@ -121,7 +121,6 @@ func (h *holder) find(e int) []hold {
 	if h.ready != model.None {
 		t = h.ready
 	}
-	moves := m.MovesOf(cf)
 	for hop := range maxHops {
 		first := len(h.list)
 		came, _ := m.LastMove(cf, node, t)
@@ -165,7 +164,7 @@ func (h *holder) find(e int) []hold {
 		node, t, base = came.From, ready, h.origin.play
 	}
 	if known {
-		h.origin.flight = flights(moves, h.origin.left, start)
+		h.origin.flight = flights(m.MovesWithin(cf, h.origin.left, start), h.origin.left, start)
 		h.list = append(h.list, h.origin)
 	}
 	if prev >= 0 {

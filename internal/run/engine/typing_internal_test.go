@@ -269,6 +269,22 @@ func (e *term) isReal(k byte) bool {
 
 func truth(b bool) modelValue { return narrow(int64(b2i(b))) }
 
+func ordered[T int64 | float64](x T, op string, y T) bool {
+	switch op {
+	case "<":
+		return x < y
+	case "<=":
+		return x <= y
+	case ">":
+		return x > y
+	case ">=":
+		return x >= y
+	case "==":
+		return x == y
+	}
+	return x != y
+}
+
 // calculated is an operation of C++.
 func calculated(a modelValue, op string, b modelValue) modelValue {
 	if a.t == 'r' || b.t == 'r' {
@@ -289,7 +305,7 @@ func calculated(a modelValue, op string, b modelValue) modelValue {
 		case "/":
 			return double(x / y)
 		}
-		return truth(map[string]bool{"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}[op])
+		return truth(ordered(x, op, y))
 	}
 	of := narrow
 	if a.t == 'l' || b.t == 'l' {
@@ -311,7 +327,7 @@ func calculated(a modelValue, op string, b modelValue) modelValue {
 		}
 		return of(x % y)
 	}
-	return truth(map[string]bool{"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}[op])
+	return truth(ordered(x, op, y))
 }
 
 // dynamic is an operation on what DFs hold.
@@ -378,7 +394,8 @@ func modelled(e *term, t byte) (out string) {
 // evaluated is what the engine makes of e: a value, "stops", or "" if it does not compile.
 func evaluated(t *rapid.T, e *term, kind byte) string {
 	f := map[byte]string{'i': "f", 'r': "fr", 'v': "g"}[kind]
-	p, err := luna.Compile(luna.Options{File: "t.fa", Source: fmt.Appendf(nil, `import f(int) as f; import fr(real) as fr;
+	p, err := luna.Compile(luna.Options{File: "t.fa", Source: fmt.Appendf(nil, `
+		import f(int) as f; import fr(real) as fr;
 		import g(value) as g; import put(name) as put;
 		sub sub0(int i, real h) { df x, y, z, q, r, s; %s(%v); put(x); put(y); put(z); put(q); put(r); put(s); }
 		sub main() sub0(1, 2.0);`, f, e)})

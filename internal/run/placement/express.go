@@ -96,14 +96,26 @@ func single(points []Point, k int, v *variable, nodes int32) string {
 	for _, p := range points {
 		low, high = min(low, p.At[k]), max(high, p.At[k])
 	}
-	holds := func(f func(x int32) int32) bool {
-		return !slices.ContainsFunc(points, func(p Point) bool { return mod(f(p.At[k]), nodes) != p.Node })
+	// Most expressions are wrong at most points. The points are tried far from each other, since neighbours are
+	// often right and wrong together.
+	far := max(1, len(points)*5/8)
+	for gcd(far, len(points)) > 1 {
+		far--
+	}
+	holds := func(f func(x int32) int32) (c int32, ok bool) {
+		c = int32(mod(int32(points[0].Node)-f(points[0].At[k]), nodes))
+		at := 0
+		for range points {
+			if p := points[at]; mod(f(p.At[k])+c, nodes) != p.Node {
+				return 0, false
+			}
+			at = (at + far) % len(points)
+		}
+		return c, true
 	}
 	for a := int32(1); a < nodes; a++ {
-		for c := range nodes {
-			if holds(func(x int32) int32 { return a*x + c }) {
-				return sum(product(a, v.text(0, a > 1)), c)
-			}
+		if c, ok := holds(func(x int32) int32 { return a * x }); ok {
+			return sum(product(a, v.text(0, a > 1)), c)
 		}
 	}
 	if low < -1<<20 || high > 1<<20 {
@@ -114,20 +126,25 @@ func single(points []Point, k int, v *variable, nodes int32) string {
 		less = low
 	}
 	for b := int32(2); b <= high-low; b++ {
-		for c := range nodes {
-			if holds(func(x int32) int32 { return (x-less)/b + c }) {
-				return sum(fmt.Sprintf("%s / %d", v.text(less, true), b), c)
-			}
+		if c, ok := holds(func(x int32) int32 { return (x - less) / b }); ok {
+			return sum(fmt.Sprintf("%s / %d", v.text(less, true), b), c)
 		}
 	}
 	for _, a := range []int32{nodes, nodes - 1} {
 		for b := high - low; b <= high-low+2 && a > 1; b++ {
-			if b > a && holds(func(x int32) int32 { return (x - less) * a / b }) {
+			if c, ok := holds(func(x int32) int32 { return (x - less) * a / b }); b > a && ok && c == 0 {
 				return fmt.Sprintf("%s * %d / %d", v.text(less, true), a, b)
 			}
 		}
 	}
 	return ""
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 func product(a int32, text string) string {

@@ -105,3 +105,61 @@ func TestNamesOfManyNodes(t *testing.T) {
 		}
 	})
 }
+
+// executions writes a trace of one CF that runs n times, by turns on two nodes.
+func executions(t testing.TB, n int) *trace.Reader {
+	t.Helper()
+	var text strings.Builder
+	for node := range 2 {
+		fmt.Fprintf(&text, "#node %d\n#code 1 loop while\n#site 1 code=1\n", node)
+	}
+	fmt.Fprintln(&text, "0 n0 Global.onProgramStarted\n0 n1 Global.onProgramStarted\n1 n0 CF.onCreated cf=0.1 site=1")
+	at := 10
+	for i := range n {
+		node, other := i%2, 1-i%2
+		fmt.Fprintf(&text, "%[1]d n%[2]d CF.onReady 0.1\n%[3]d n%[2]d CF.onStarted 0.1 execution=%[4]d\n"+
+			"%[5]d n%[2]d CF.onFinished 0.1 execution=%[4]d\n%[6]d n%[2]d CF.onMigrated 0.1 to=%[7]d bytes=10\n"+
+			"%[8]d n%[7]d CF.onReceived 0.1 from=%[2]d bytes=10\n",
+			at, node, at+2, i+1, at+7, at+8, other, at+9)
+		at += 10
+	}
+	fmt.Fprintf(&text, "%[1]d n0 Global.onProgramFinished\n%[1]d n1 Global.onProgramFinished\n", at+10)
+	dir := filepath.Join(t.TempDir(), "t")
+	if err := twin.Parse(strings.NewReader(text.String()), dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// reported is how a trace is read and reported; the executions are those of its only CF.
+func reported(t testing.TB, r *trace.Reader, n int) {
+	t.Helper()
+	m, err := model.Build(t.Context(), r, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Compute(t.Context(), m, Wanted{All: true}, nil)
+	if err != nil || all.FactorsError() != nil || m.Executions() != n {
+		t.Fatal(err, all.FactorsError(), m.Executions())
+	}
+}
+
+// TestManyExecutions: a report takes time in proportion to the executions of a CF.
+func TestManyExecutions(t *testing.T) {
+	growth.Linear(t, 16_000, func(n int) func() {
+		r := executions(t, n)
+		return func() { reported(t, r, n) }
+	})
+}
+
+func BenchmarkManyExecutions(b *testing.B) {
+	r := executions(b, 1_000_000)
+	for b.Loop() {
+		reported(b, r, 1_000_000)
+	}
+}
