@@ -429,7 +429,7 @@ func (k *conn) written(node int, err error) error {
 	case errors.Is(err, errGap):
 		return &stream.Refusal{Code: stream.RefusedFrame, Text: err.Error(), Final: true}
 	case err != nil:
-		return k.run.fail(node, err)
+		return k.run.fail(k, node, err)
 	}
 	k.run.written(k, node)
 	return nil

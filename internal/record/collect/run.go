@@ -436,7 +436,7 @@ func (r *run) open(k *conn, node int) (tracefile.Have, error) {
 		return have, err
 	}
 	if err != nil {
-		return have, r.fail(node, err)
+		return have, r.fail(k, node, err)
 	}
 	return have, nil
 }
@@ -491,12 +491,16 @@ func (r *run) full(why *stream.Refusal) {
 	r.c.notify(fmt.Sprintf("%s: %s", r.dir, why.Text))
 }
 
-// fail marks a node that cannot be written, and words why.
-func (r *run) fail(node int, err error) *stream.Refusal {
+// fail marks a node of which something from a connection cannot be written, and words why. If another one has
+// opened the node since, what becomes of that counts.
+func (r *run) fail(k *conn, node int, err error) *stream.Refusal {
 	refusal := diskRefusal(err)
 	r.c.notify(fmt.Sprintf("%s: node %d: %v; its sender tries again", r.dir, node, err))
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if owner := k.files[node].owner.Load(); owner != nil && owner != k {
+		return refusal
+	}
 	r.err = refusal.Text
 	r.broken[node] = refusal.Text
 	r.saveSoon()

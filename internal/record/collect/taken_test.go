@@ -5,7 +5,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -201,7 +203,8 @@ func TestLateHello(t *testing.T) {
 }
 
 // TestTakenWhileWriting: a sender's connection breaks, and the sender comes back and ends, while what it sent
-// before is still being dealt with: the block is written, but not yet noted. The end remains.
+// before is still being dealt with: a block is written, but not yet noted, and another could not be. The end
+// remains.
 func TestTakenWhileWriting(t *testing.T) {
 	blocks := someBlocks(t, 1000)
 	id, info := trace.NewRunID(), &trace.RunInfo{Program: "p.fa", Ended: trace.EndedDone}
@@ -244,9 +247,12 @@ func TestTakenWhileWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.run.written(first, 0)
+	first.run.fail(first, 0, syscall.ENOSPC)
 	first.leave()
 	second.leave()
-	if got := readInfo(t, s.only(t)); got.Ended != trace.EndedDone {
+	got := readInfo(t, s.only(t))
+	broken := slices.ContainsFunc(got.Nodes, func(n trace.NodeInfo) bool { return n.Error != "" })
+	if got.Ended != trace.EndedDone || broken {
 		t.Errorf("%+v", got)
 	}
 }

@@ -524,5 +524,6 @@ func (r *Result) add(o *Result) {
 	r.Stolen += o.Stolen
 	r.Messages += o.Messages
 	r.Unplaced += o.Unplaced
+	r.Addresses = append(r.Addresses, o.Addresses...)
 	r.Inside = append(r.Inside, o.Inside...)
 }

@@ -69,6 +69,16 @@ func TestApartTheft(t *testing.T) {
 	t.Error("nothing was stolen")
 }
 
+// TestApartAddresses: what the addresses mean that any process has recorded can be looked up after the run.
+func TestApartAddresses(t *testing.T) {
+	o := run(t, `sub main() { nap(20) @ { locator_cyclic: 1; }; }`, shape{nodes: 2, workers: 1, apart: true})
+	if o.err != nil || !slices.ContainsFunc(o.res.Addresses, func(a string) bool {
+		return strings.Contains(a, ".so+0x")
+	}) {
+		t.Errorf("%v, %q", o.err, o.res.Addresses)
+	}
+}
+
 // TestApartClocks compares clocks that are the same clock: the offset is 0, and the error must say so.
 func TestApartClocks(t *testing.T) {
 	const src = `sub main() { for i = 1 .. 100 nap(2) @ { locator_cyclic: i; }; }`
