@@ -18,6 +18,7 @@ type Properties struct {
 	*history
 	of      source
 	records [families]func() *record
+	marks   [families]func() []sums
 	levels  [quantities]func() levels
 	asked   atomic.Uint64 // a bit for each quantity, and one for values at a time
 }
@@ -97,6 +98,7 @@ func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Propertie
 	}
 	for g := range s.records {
 		s.records[g] = sync.OnceValue(func() *record { return s.of.record(family(g)) })
+		s.marks[g] = sync.OnceValue(func() []sums { return s.mark(s.records[g]()) })
 	}
 	for q := range s.levels {
 		s.levels[q] = sync.OnceValue(func() levels { return s.level(quantity(q)) })
@@ -123,24 +125,61 @@ func (s *Properties) PrepareLike(other *Properties) {
 	}
 }
 
+// sums are those of all quantities of the whole run, then by place.
+type sums [quantities][]int64
+
+func (s *Properties) newSums() (x sums) {
+	for q := range x {
+		x[q] = make([]int64, s.places())
+	}
+	return x
+}
+
+func (s *Properties) places() int { return 1 + max(len(s.workers), len(s.links.list)) }
+
+// add adds some changes.
+func (x *sums) add(list *record, from, to int) {
+	for i := from; i < to; i++ {
+		list.at(i).each(func(q quantity, place int32, d int64) { x[q][place+1] += d })
+	}
+}
+
+// perMark is how many changes lie between two marks: so many that the marks take less room than the changes.
+func (s *Properties) perMark() int { return max(1<<11, 4*int(quantities)*s.places()) }
+
+// mark gives the sums before every perMark-th change, so that those at a time are soon found.
+func (s *Properties) mark(list *record) (marks []sums) {
+	now, each := s.newSums(), s.perMark()
+	for i := 0; i <= len(list.T); i += each {
+		x := s.newSums()
+		for q := range x {
+			copy(x[q], now[q])
+		}
+		marks = append(marks, x)
+		now.add(list, i, min(i+each, len(list.T)))
+	}
+	return marks
+}
+
 // values gives those at a time.
 func (s *Properties) values(t int64) values {
 	s.asked.Or(1 << quantities)
-	var sums [quantities][]int64 // of the whole run, then by place
-	for q := range sums {
-		sums[q] = make([]int64, 1+max(len(s.workers), len(s.links.list)))
-	}
-	for _, get := range s.records {
-		list := get()
-		for i := range list.upTo(t) {
-			list.at(i).each(func(q quantity, place int32, d int64) { sums[q][place+1] += d })
+	at := s.newSums()
+	for g := range s.records {
+		list, marks, each := s.records[g](), s.marks[g](), s.perMark()
+		n := list.upTo(t)
+		for q := range at {
+			for place, v := range marks[n/each][q] {
+				at[q][place] += v
+			}
 		}
+		at.add(list, n-n%each, n)
 	}
 	return func(q quantity, place int32) int64 {
 		if q == objects {
-			return sums[cfs][place+1] + sums[copies][place+1]
+			return at[cfs][place+1] + at[copies][place+1]
 		}
-		return sums[q][place+1]
+		return at[q][place+1]
 	}
 }
 

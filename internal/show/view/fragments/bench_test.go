@@ -55,8 +55,7 @@ func BenchmarkFragments(b *testing.B) {
 		"rows/half":      func() error { _, err := x.Rows(wall/4, wall*3/4); return err },
 		"rows/hundredth": func() error { _, err := x.Rows(wall/2, wall*51/100); return err },
 		"detail": func() error {
-			_,
-				err := x.Detail(DetailQuery{Code: code, To: wall, Node: -1})
+			_, err := x.Detail(DetailQuery{Code: code, To: wall, Node: -1})
 			return err
 		},
 		"cfs/first-total": func() error {
@@ -70,8 +69,7 @@ func BenchmarkFragments(b *testing.B) {
 			return err
 		},
 		"cfs/page": func() error {
-			_,
-				err := x.CFs(CFQuery{Code: code, To: wall, Sort: "-total", Offset: 1000})
+			_, err := x.CFs(CFQuery{Code: code, To: wall, Sort: "-total", Offset: 1000})
 			return err
 		},
 		"user": func() error { _, err := UserEvents(ctx, l, 0, wall); return err },

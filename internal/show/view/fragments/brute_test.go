@@ -388,8 +388,7 @@ func TestBadQueries(t *testing.T) {
 		{fs.ErrNotExist, func() error { _, err := x.Detail(DetailQuery{Code: -1, To: 10, Node: -1}); return err }},
 		{fs.ErrNotExist, func() error { _, err := x.Detail(DetailQuery{Code: 1, To: 10, Node: 9}); return err }},
 		{fs.ErrInvalid, func() error {
-			_,
-				err := x.Detail(DetailQuery{Code: 1, To: 10, Node: -1, Bins: 9999})
+			_, err := x.Detail(DetailQuery{Code: 1, To: 10, Node: -1, Bins: 9999})
 			return err
 		}},
 		{fs.ErrInvalid, func() error { _, err := x.CFs(CFQuery{Code: 1, To: 10, Sort: "colour"}); return err }},
