@@ -53,6 +53,7 @@ type slice struct {
 // cores.
 func (s *stream) divideSpans() {
 	var list []slice
+	var before gapQueue
 	run, wait := 0, 0
 	for i := range s.spans {
 		span := &s.spans[i]
@@ -96,7 +97,7 @@ func (s *stream) divideSpans() {
 			list = append(list, slice{run: run, ns: span.To - end, begins: true})
 		}
 		shareCPU(list, cpu)
-		s.explain(list, span)
+		s.explain(list, span, &before)
 	}
 	s.spans = nil
 }
@@ -124,24 +125,33 @@ func shareCPU(list []slice, cpu int64) {
 	}
 }
 
+// gapQueue is how long the thread waited for a core before an execution, so far: a gap may have several spans,
+// and end with one.
+type gapQueue struct {
+	run int
+	ns  int64
+}
+
 // explain divides the span's reasons among the slices by their time off the core, and notes what each got. A
 // slice was blocked as far as the span was; what nothing explains counts as time in the queue.
-func (s *stream) explain(list []slice, span *threadSpan) {
+func (s *stream) explain(list []slice, span *threadSpan, before *gapQueue) {
 	off, blocked := int64(0), -span.CPU-span.Queued-span.Faulted
 	for i := range list {
 		off += list[i].off
 		blocked += list[i].ns
 	}
-	before := int64(0)
 	for i := range list {
 		x := &list[i]
+		if x.run != before.run {
+			*before = gapQueue{run: x.run}
+		}
 		o := OffProcessor{Execution: x.run, Faulted: proportion(span.Faulted, x.off, off)}
 		o.Queued = x.off - o.Faulted
 		if b := min(proportion(blocked, x.off, off), o.Queued); b >= leastBlocked {
 			o.Queued -= b
 		}
 		if x.gap {
-			before = o.Queued
+			before.ns += o.Queued
 		}
 		if x.gap || x.begins {
 			continue
@@ -152,10 +162,9 @@ func (s *stream) explain(list []slice, span *threadSpan) {
 			// Its CPU time is that of the call. Before the call no user code ran that might have been blocked.
 			o.Queued += x.early
 		}
-		if o.Before = before; span.Queued >= 0 && max(x.off, before) >= leastOff {
+		if o.Before = before.ns; span.Queued >= 0 && max(x.off, o.Before) >= leastOff {
 			s.off = append(s.off, o)
 		}
-		before = 0
 	}
 }
 

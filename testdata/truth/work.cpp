@@ -35,14 +35,16 @@ extern "C" {
 
 void c_put(OutputDF &c, int v) { c.setValue(v); }
 void c_work(int us) { sink = spin(us); }
-// A thread that calls it stays on a core.
+// It computes on a core. Its thread may serve another node next, so it gives the core up.
 void c_work_on(int core, int us)
 {
-    cpu_set_t one;
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
     CPU_ZERO(&one);
     CPU_SET(core, &one);
     sched_setaffinity(0, sizeof one, &one);
     sink = spin(us);
+    sched_setaffinity(0, sizeof before, &before);
 }
 void c_step(OutputDF &c, int before, int us) { sink = spin(us); c.setValue(before + 1); }
 void c_make(OutputDF &c, int bytes, int us) { sink = spin(us); c.create<char>(bytes)[0] = 1; }

@@ -19,6 +19,7 @@ import (
 type late struct {
 	NS    int64            // in all, with what is only guessed: see replay
 	Known int64            // of it, what the kernel said
+	On    map[int]int64    // Known by node
 	Of    map[string]int64 // NS by code fragment
 }
 
@@ -27,7 +28,7 @@ func (a *advisor) lateStarts() *late {
 	if a.late != nil {
 		return a.late
 	}
-	l := &late{Of: map[string]int64{}}
+	l := &late{On: map[int]int64{}, Of: map[string]int64{}}
 	a.late = l
 	if a.replay == nil {
 		return l
@@ -43,6 +44,7 @@ func (a *advisor) lateStarts() *late {
 		l.Of[r.code(e).Name] += ns
 		if !r.List[e].Unknown {
 			l.Known += ns
+			l.On[int(r.nodeOf(e))] += ns
 		}
 	}
 	return l
@@ -180,12 +182,13 @@ func (a *advisor) whoTookCores() words.Text {
 
 var threads = words.Noun{One: "thread", More: "threads", Russian: [3]string{"поток", "потока", "потоков"}}
 
-// slowNode is the node whose CFs alone were pre-empted: of the time that all were, it lost more than nine
-// tenths. nil: there is none.
+// slowNode is the node whose workers alone had no cores: of the time in which all had none, it lost more than
+// nine tenths. nil: there is none.
 func (a *advisor) slowNode() *slou.Node {
-	ns := a.res.Factors.InsideNS()
+	late := a.lateStarts()
+	ns := a.res.Factors.InsideNS() + late.Known
 	for i := range a.res.Nodes {
-		if n := &a.res.Nodes[i]; len(a.res.Nodes) > 1 && 10*n.Factors.InsideNS() > 9*ns {
+		if n := &a.res.Nodes[i]; len(a.res.Nodes) > 1 && 10*(n.Factors.InsideNS()+late.On[n.Node]) > 9*ns {
 			return n
 		}
 	}

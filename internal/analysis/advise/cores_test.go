@@ -13,6 +13,7 @@ type queue struct {
 	workers, cfs int
 	turns        bool
 	others       bool // other programs had the cores, not other threads of this one
+	split        bool // the thread was asked about the time before those CFs and about theirs
 	settings     string
 }
 
@@ -55,7 +56,11 @@ func (q queue) text() string {
 			id := fmt.Sprintf("0.%d", w*q.cfs+i+2)
 			fmt.Fprintf(&b, "%d s%d CF.onStarted %s\n%d s%d CF.onFinished %s\n", at, w, id, at+work, w, id)
 			at += work
-			if i%10 == 9 {
+			if i%10 == 9 && q.split {
+				fmt.Fprintf(&b, "%d s%d Global.onThreadTime ago=%d span=%d cpu=%d queued=%d\n", at, w, work,
+					at-from-work, at-from-work-waited, int64(waited))
+				fmt.Fprintf(&b, "%d s%d Global.onThreadTime ago=0 span=%d cpu=%[3]d queued=0\n", at, w, work)
+			} else if i%10 == 9 {
 				fmt.Fprintf(&b, "%d s%d Global.onThreadTime ago=0 span=%d cpu=%d queued=%d\n", at, w, at-from,
 					at-from-waited, int64(waited))
 			} else {
@@ -108,6 +113,7 @@ func TestWhoTookTheCores(t *testing.T) {
 		says, never string
 	}{
 		{queue{workers: 1, cfs: 400, others: true}, "Stop other programs", "share 2 cores"},
+		{queue{workers: 1, cfs: 400, others: true, split: true}, "Stop other programs", "share 2 cores"},
 		{queue{workers: 4, cfs: 100, others: true}, "4 workers share 2 cores of host h", "Stop other programs"},
 		{queue{workers: 4, cfs: 100, others: true, turns: true}, "Stop other programs", "share 2 cores"},
 	} {
