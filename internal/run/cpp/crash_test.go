@@ -282,22 +282,24 @@ func BenchmarkCall(b *testing.B) {
 	})
 	block := AllocBlock(64)
 	defer block.Release()
+	m := NewMeter()
+	defer m.Close()
 	for _, c := range []struct {
 		name, fn string
 		args     []Value
-		cpu      bool
+		what     Measure
 	}{
-		{"empty", "empty", nil, false},
-		{"empty,cpu", "empty", nil, true},
-		{"2inputs", "empty2", []Value{block, block}, false},
-		{"int,out", "out1", []Value{IntValue(1), {}}, false},
+		{"empty", "empty", nil, Nothing},
+		{"empty,cpu", "empty", nil, Each},
+		{"2inputs", "empty2", []Value{block, block}, Nothing},
+		{"int,out", "out1", []Value{IntValue(1), {}}, Nothing},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			fn := f.fn(c.fn)
 			var tm Times
 			b.ReportAllocs()
 			for b.Loop() {
-				Call(fn, c.args, &tm, c.cpu)
+				m.Call(fn, c.args, &tm, 0, c.what)
 			}
 		})
 	}
@@ -306,7 +308,7 @@ func BenchmarkCall(b *testing.B) {
 		args := []Value{IntValue(64), {}}
 		var tm Times
 		for b.Loop() {
-			Call(fn, args, &tm, false)
+			m.Call(fn, args, &tm, 0, Nothing)
 			args[1].Release()
 		}
 	})
