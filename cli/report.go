@@ -282,7 +282,11 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 	})
 	if err == nil {
 		warn(line.IO, m.Collisions)
-		all, err = report.Compute(ctx, m, o.wanted(m, line), g)
+		want := o.wanted(m, line)
+		if c.Many() {
+			want.Whole = func() (*model.Model, error) { return o.whole(ctx, path) }
+		}
+		all, err = report.Compute(ctx, m, want, g)
 	}
 	if err == nil {
 		problems, err = crew.GatherLines(g, missing(r))
@@ -294,6 +298,16 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 		return nil, nil, badInput(fmt.Errorf("%s: %w", path, err))
 	}
 	return all, problems, nil
+}
+
+// whole reads all of a trace of which this process has a part.
+func (o *reportOptions) whole(ctx context.Context, path string) (*model.Model, error) {
+	r, err := o.memory.open(path, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return model.Build(ctx, r, model.Options{})
 }
 
 // wanted says what is to be computed.

@@ -59,6 +59,7 @@ export interface Report {
   causes: { factor: string; part: string; producer: string; df: string; link: string; consumer: string;
     ns: number; count: number }[];
   advice: Advice[];
+  forecast?: { off: number; why?: string /* no gain was simulated */ } | null;
   warnings: string[];
   pgas?: Patterns | null; // for programs with regions, otherwise null
   [more: string]: unknown;
@@ -91,6 +92,7 @@ export interface Advice {
   id: string; title: string; text: string; gain: string; bound: string; share: number;
     evidence: Record<string, unknown>
   gain_ns: number; gain_wall_ns: number; gain_bytes?: number; blocking?: boolean
+  predicted_wall_ns?: number; predicted?: string // by a simulation
 }
 
 /** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou

@@ -58,9 +58,15 @@ type Advice struct {
 	Blocking bool `json:"blocking,omitempty"`
 	// Share is the gain as a part of the run's time, or else of the processors', from 0 to 1.
 	Share float64 `json:"share"`
+	// PredictedWallNS is how long the run would take by a simulation (Predict), and Predicted says so; 0 and ""
+	// where it was not simulated.
+	PredictedWallNS int64  `json:"predicted_wall_ns,omitempty"`
+	Predicted       string `json:"predicted,omitempty"`
 
 	text, gain, bound words.Text
-	weighs            int64 // ns; advice that saves nothing comes before what saves less than this
+	predicted         words.Text
+	remedy            *remedy // nil: it cannot be simulated
+	weighs            int64   // ns; advice that saves nothing comes before what saves less than this
 }
 
 const (
@@ -143,25 +149,28 @@ func slow(res *slou.Result) bool {
 }
 
 // add takes up advice if it is worth it. wall is what it saves of the run's time, total of the processors'.
+// It gives the advice, or nil.
 func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence map[string]any,
-	text words.Text) {
+	text words.Text) *Advice {
 	total = min(total, a.res.TotalNS)
 	if float64(total) < worthwhile*float64(a.res.TotalNS) || total <= 0 {
-		return
+		return nil
 	}
 	a.list = append(a.list, Advice{ID: id, Evidence: evidence, GainNS: total,
 		GainWallNS: max(min(wall, a.res.WallNS), 0), text: text, bound: bound})
+	return &a.list[len(a.list)-1]
 }
 
 // addWall is add for what makes the run shorter, on the same workers.
-func (a *advisor) addWall(id string, wall int64, bound words.Text, evidence map[string]any, text words.Text) {
-	a.add(id, wall, wall*a.workers, bound, evidence, text)
+func (a *advisor) addWall(id string, wall int64, bound words.Text, evidence map[string]any,
+	text words.Text) *Advice {
+	return a.add(id, wall, wall*a.workers, bound, evidence, text)
 }
 
 // addTime is add for processor time that would go, as much on every worker.
 func (a *advisor) addTime(id string, total int64, bound words.Text, evidence map[string]any,
-	text words.Text) {
-	a.add(id, total/max(a.workers, 1), total, bound, evidence, text)
+	text words.Text) *Advice {
+	return a.add(id, total/max(a.workers, 1), total, bound, evidence, text)
 }
 
 // had is the advice of that name that was given, nil if none.

@@ -243,7 +243,7 @@ func (a *advisor) offProcessor() {
 	}
 	text = words.Say("%s: %s", "%s: %s", text, a.whoTookCores())
 	if h := a.crowded(); h != nil {
-		a.add("preempted", 0, min(ns, h.Excess), coresBound(h), evidence, text)
+		a.add("preempted", 0, min(ns, h.Excess), coresBound(h), evidence, text).by(a.fitting(h))
 		if a.had("preempted") != nil { // the same fault is said once
 			a.list = slices.DeleteFunc(a.list, func(x Advice) bool { return x.ID == "too-many-workers" })
 		}

@@ -237,7 +237,7 @@ func (a *advisor) flow(f *flow, best int64) {
 			"%s Эти ФД хранятся на узле, где их не вычисляют и не используют: их локатор не согласован с локаторами "+
 				"ФВ. Задайте для ФД `%s`%s локатор тех ФВ, которые их используют: `locator_cyclic %s[i] => выражение;` "+
 				"с тем же выражением, что в `locator_cyclic` этих ФВ.",
-			head, name, f.also, name))
+			head, name, f.also, name)).by(a.stored(f))
 	case f.messages >= 2*f.pairs && (f.users > 1 || a.usedAtHome(f)):
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("replicate", push, within(push, words.Say("With a copy on every node",
@@ -255,7 +255,7 @@ func (a *advisor) flow(f *flow, best int64) {
 			"%s Один и тот же узел запрашивает один и тот же ФД заново для каждого ФВ: %s на %s. Храните его там, "+
 				"где исполняются эти ФВ: `locator_cyclic %s => выражение;`.",
 			head, words.Number{N: f.messages, What: words.Messages.AlwaysMore()},
-			words.Number{N: f.pairs, What: words.DFs}, name))
+			words.Number{N: f.pairs, What: words.DFs}, name)).by(a.stored(f))
 	default:
 		a.once(f, best, push, flight, head, consumer, evidence, within)
 	}
@@ -298,7 +298,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 				"fragments larger, or place `%s` where its DFs are.",
 			"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. "+
 				"Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
-			head, words.Time(flight), a.named(consumer), words.Time(user.MeanNS), user.Code))
+			head, words.Time(flight), a.named(consumer), words.Time(user.MeanNS), user.Code)).by(distributed)
 	case f.asked > 0 && 10*push >= 7*best:
 		a.addWall("late-transfer", push,
 			within(push, words.Say("Stored where they are used, and sent as soon as they are made",
@@ -308,7 +308,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 				"%s Эти ФД отправляются только по запросу, когда они уже понадобились ФВ. Храните их там, где они "+
 					"используются (`locator_cyclic %s[i] => выражение;`): тогда они будут отправляться сразу после "+
 					"вычисления.",
-				head, f.name))
+				head, f.name)).by(a.stored(f))
 	default:
 		var overlap words.Text
 		if n := a.cfsPerWorker(); n < fewPerWorker {
@@ -322,7 +322,7 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 				"one node.%s",
 			"%s Задайте один и тот же локатор для ФД `%s`%s и для фрагментов кода, которые их вычисляют и "+
 				"используют, чтобы они оказывались на одном узле.%s",
-			head, f.name, f.also, overlap))
+			head, f.name, f.also, overlap)).by(distributed)
 	}
 }
 
@@ -409,5 +409,6 @@ func (a *advisor) migration() {
 			"Рабочие потоки ждали сообщений %s (%s), дольше всего (%s, %s) ждали переноса ФВ %s на связи %s. "+
 				"Создавайте ФВ там, где они исполняются: задайте охватывающему циклу или подпрограмме (`sub`) тот же "+
 				"локатор.",
-			words.Time(l.NS), a.share(l.NS), words.Time(c.NS), often(c.Count), a.named(c.Consumer), c.Link))
+			words.Time(l.NS), a.share(l.NS), words.Time(c.NS), often(c.Count), a.named(c.Consumer), c.Link)).
+		by(createdThere)
 }

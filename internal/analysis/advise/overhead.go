@@ -94,7 +94,8 @@ func (a *advisor) granularity() {
 		h := a.crowded()
 		a.add("too-many-workers", 0, min(system+taken, h.Excess), coresBound(h), evidence, words.Say(
 			"%s A worker without a core cannot start what is ready: %s",
-			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores()))
+			"%s Рабочий поток, которому не досталось ядра, не может начать готовый ФВ: %s", head, a.whoTookCores())).
+			by(a.fitting(h))
 	case a.small(f):
 		a.tooSmall(f, system, each, head, evidence)
 	case largest.Name == slou.PartRequest.String() || largest.Name == slou.PartSend.String():
@@ -121,7 +122,7 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 			"больше работы.",
 		head, a.named(f.Code), words.Time(f.MeanNS), words.Time(each), words.Number{N: f.Count, What: words.CFs})
 	if a.replay == nil {
-		a.addTime("too-small", system-system/times, systemTime, evidence, text)
+		a.addTime("too-small", system-system/times, systemTime, evidence, text).by(merged(times))
 		return
 	}
 	if work := a.processorTime() - a.res.Factors.U.NS; work > 0 { // all that was no work of CFs
@@ -132,7 +133,8 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	a.addWall("too-small", wall, words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
 		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,
 		words.Time(a.res.WallNS-wall)),
-		evidence, words.Say("%s One CF should do the work of %d.", "%s Стоит объединить их по %d.", text, times))
+		evidence, words.Say("%s One CF should do the work of %d.", "%s Стоит объединить их по %d.", text, times)).
+		by(merged(times))
 }
 
 // extraCores: the run used more than its workers' cores.
@@ -182,6 +184,16 @@ var gaveUp = map[slou.Part]struct{ what, remedy words.Phrase }{
 		"Библиотека, которую он вызывает, ждёт файл, блокировку или другой поток."}},
 }
 
+// gaveUpPart tells whether a part is one of them.
+func gaveUpPart(name string) bool {
+	for p := range gaveUp {
+		if p.String() == name {
+			return true
+		}
+	}
+	return false
+}
+
 // blocked: user code gave its core up, but not for other workers.
 func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
 	largest := slou.PartNone
@@ -214,7 +226,8 @@ func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
 			"what": c.What},
 		words.Say("CFs gave their cores up for %s (%s), mostly %s (%s), and mostly in %s%s. %s",
 			"ФВ отдавали процессор на %s (%s), больше всего — %s (%s), чаще всего в %s%s. %s",
-			words.Time(ns), a.share(ns), say.what, words.Time(w.Of(largest)), a.named(c.Consumer), where, say.remedy))
+			words.Time(ns), a.share(ns), say.what, words.Time(w.Of(largest)), a.named(c.Consumer), where, say.remedy)).
+		by(a.without(f, gaveUpPart))
 	return ns
 }
 
@@ -224,12 +237,7 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		return // held is a debugger's doing
 	}
 	ns := w.NS - a.blocked(f, w)
-	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool {
-		return slices.ContainsFunc(f.Parts(), func(x slou.Part) bool {
-			_, ok := gaveUp[x]
-			return ok && x.String() == p.Name
-		})
-	})
+	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool { return gaveUpPart(p.Name) })
 	if ns == 0 || len(parts) == 0 {
 		return
 	}
@@ -259,7 +267,8 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 			"Рабочие потоки ждали %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Никакой ФВ этого не занимал, "+
 				"то есть это сигнал, поток или что-то подобное: передайте его результат как ФД, и ФВ начнётся, когда "+
 				"он появится.",
-			words.Time(ns), a.share(ns), name, words.Time(at), a.named(c.Consumer)))
+			words.Time(ns), a.share(ns), name, words.Time(at), a.named(c.Consumer))).
+			by(a.without(f, func(part string) bool { return !gaveUpPart(part) }))
 		return
 	}
 	heldBy := words.Say("", ",")
@@ -272,5 +281,6 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 			"give each worker its own.",
 		"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s)%s чаще всего в %s. Занимайте его на "+
 			"меньшее время или дайте каждому рабочему потоку свой.",
-		words.Time(ns), a.share(ns), name, words.Time(at), heldBy, a.named(c.Consumer)))
+		words.Time(ns), a.share(ns), name, words.Time(at), heldBy, a.named(c.Consumer))).
+		by(a.without(f, func(part string) bool { return !gaveUpPart(part) }))
 }

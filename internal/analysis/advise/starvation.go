@@ -93,11 +93,11 @@ func (a *advisor) oneNode() {
 	evidence := map[string]any{"node": loaded.Node, "nodes": len(a.res.Nodes), "cfs": all, "starved_ns": starved,
 		"code": code}
 	if wall, bound, ok := a.spread(); ok {
-		a.add("one-node", wall, min(wall*a.workers, starved), bound, evidence, text)
+		a.add("one-node", wall, min(wall*a.workers, starved), bound, evidence, text).by(distributed)
 		return
 	}
 	a.addTime("one-node", starved, words.Say("The other nodes idled for that long.",
-		"Столько времени остальные узлы бездействовали."), evidence, text)
+		"Столько времени остальные узлы бездействовали."), evidence, text).by(distributed)
 }
 
 // distribution: CFs were ready on other nodes while workers had nothing to do.
@@ -154,7 +154,7 @@ func (a *advisor) distribution() {
 			"простаивал узел %d (%s); узел %d %s%s. Измените локаторы так, чтобы нагрузка была "+
 			"равномерной%s.",
 		words.Time(elsewhere), a.share(elsewhere), before, idle.Node,
-		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, ran, mostly, stealing))
+		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, ran, mostly, stealing)).by(distributed)
 }
 
 // order: CFs that others waited for, or that begin a chain, were ready while others were taken first.
@@ -327,7 +327,7 @@ func (a *advisor) parallelism() {
 			"В течение %s (%s) времени рабочих потоков ни на одном узле не было готовых ФВ: в среднем программа "+
 				"занимает %s из %s.%s %s или уменьшите число рабочих потоков.",
 			words.Time(nowhere), a.share(nowhere), words.Decimal(parallel),
-			words.Number{N: a.workers, What: words.OfWorkers.AlwaysMore()}, blame, try))
+			words.Number{N: a.workers, What: words.OfWorkers.AlwaysMore()}, blame, try)).by(a.divided(code))
 }
 
 // fewerWorkers: dependencies keep more workers idle than they keep busy, however the CFs are arranged.
@@ -357,7 +357,8 @@ func (a *advisor) fewerWorkers() {
 			"Программа слишком мала для %s: из-за зависимостей между ФВ в среднем может быть занято не больше %s. "+
 				"С %s она может работать так же быстро. Уменьшите число рабочих потоков%s.",
 			words.Number{N: a.workers, What: words.OfWorkers}, words.Decimal(w.Parallelism),
-			words.Number{N: helpful, What: words.Noun{Russian: words.WithWorkers.Russian}}, more))
+			words.Number{N: helpful, What: words.Noun{Russian: words.WithWorkers.Russian}}, more)).
+		by(a.fewer(helpful))
 }
 
 // manyNodes: one node would do all the work in less time, because nothing would have to travel.
@@ -414,5 +415,5 @@ func (a *advisor) manyNodes() {
 			"На %s запуск занимает %s, а на одном занял бы около %s: обмен между узлами (%s, задержка связи %s) "+
 				"отнимает больше, чем дают остальные узлы. Уменьшите число узлов или укрупните фрагменты.",
 			words.Number{N: int64(len(a.res.Nodes)), What: words.OnNodes}, words.Time(a.res.WallNS), words.Time(alone),
-			words.Number{N: a.res.Messages.Count, What: words.Messages}, words.Time(l.NS)))
+			words.Number{N: a.res.Messages.Count, What: words.Messages}, words.Time(l.NS))).by(machine(1, int(p)))
 }

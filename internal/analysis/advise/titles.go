@@ -103,5 +103,6 @@ func (a *advisor) finished() []Advice {
 // In gives the advice with its sentences in a language.
 func (x Advice) In(l words.Lang) Advice {
 	x.Title, x.Text, x.Gain, x.Bound = titles[x.ID][l], x.text.In(l), x.gain.In(l), x.bound.In(l)
+	x.Predicted = x.predicted.In(l)
 	return x
 }

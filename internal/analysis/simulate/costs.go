@@ -51,9 +51,10 @@ func mean(list []float64) float64 {
 }
 
 // measure finds the costs of the run of a graph, whose links had a latency of so many nanoseconds, and the
-// bytes per second of its links, 0 for no limit. known is the latter where it is known.
-func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
-	c = here()
+// bytes per second of its links, 0 for no limit. known is the latter where it is known; unknown gives what the
+// run does not tell.
+func measure(g *graph, latency, known float64, unknown func() Costs) (c Costs, bandwidth float64) {
+	c = unknown()
 	c.Samples = map[string]int{}
 	set := func(to *float64, name string, list []float64) {
 		c.Samples[name] = len(list)
@@ -87,6 +88,17 @@ func measure(g *graph, latency, known float64) (c Costs, bandwidth float64) {
 		c.TransportNS = usual(slices.Clone(c.wakes))
 	}
 	return c, bandwidth
+}
+
+// Divided are the costs of all that is done for each CF, when one does the work of so many. What a message
+// takes on its way, and a worker to wake up, stays.
+func (c Costs) Divided(by float64) Costs {
+	for _, k := range costs {
+		if !k.message && k.name != "wake" && k.name != "start" {
+			*k.of(&c) /= by
+		}
+	}
+	return c
 }
 
 // quick is the first quartile of samples, which it sorts; 0 where there are none.

@@ -21,10 +21,11 @@ type crowd struct {
 }
 
 func crowdOf(m *model.Model) (c crowd) {
-	workers := 0
+	workers, measured := 0, false
 	var busy, waited int64
 	for _, w := range m.AllWorkers() {
 		workers++
+		measured = measured || w.Measured > 0
 		for _, off := range w.Off {
 			waited += off.Queued + off.Before
 		}
@@ -34,6 +35,9 @@ func crowdOf(m *model.Model) (c crowd) {
 		for _, idle := range w.Idle {
 			busy -= idle.To - idle.From
 		}
+	}
+	if !measured {
+		return c // how long CFs waited for a core is part of what they took
 	}
 	hosts := map[string]int{}
 	for i := range m.Processes {

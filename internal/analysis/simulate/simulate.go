@@ -57,7 +57,20 @@ type Simulator struct {
 }
 
 // New prepares the program of a model. It fails when ctx ends, or where the trace lacks what it takes.
-func New(ctx context.Context, m *model.Model) (*Simulator, error) {
+func New(ctx context.Context, m *model.Model) (*Simulator, error) { return newSimulator(ctx, m, here) }
+
+// Portable is New for what must not depend on this computer: costs that the trace does not tell are those of
+// a usual one.
+func Portable(ctx context.Context, m *model.Model) (*Simulator, error) {
+	return newSimulator(ctx, m, func() Costs {
+		c := defaults
+		c.WakeNS, c.TransportNS, c.SignalNS = 20_000, 20_000, 5000
+		c.SendNS += c.SignalNS
+		return c
+	})
+}
+
+func newSimulator(ctx context.Context, m *model.Model, unknown func() Costs) (*Simulator, error) {
 	if m.Regions != nil {
 		return nil, errors.New("it records operations of threads, not CFs, and only CFs can be simulated")
 	}
@@ -78,7 +91,7 @@ func New(ctx context.Context, m *model.Model) (*Simulator, error) {
 		known = 0
 	}
 	s.recorded.Cores = g.crowd.cores
-	s.recorded.Costs, s.recorded.Bandwidth = measure(g, s.recorded.Latency, known)
+	s.recorded.Costs, s.recorded.Bandwidth = measure(g, s.recorded.Latency, known, unknown)
 	for i := range m.Nodes {
 		s.recorded.Workers = max(s.recorded.Workers, len(m.Nodes[i].Workers))
 	}

@@ -145,6 +145,9 @@ func (a *author) change() {
 	case len(a.Advice) > 0:
 		a.para("Reasons, largest gain first. %s", words.GainsOverlap)
 		a.add(block{In: everywhere, Advice: a.Advice})
+		if f := a.Forecast; f != nil && f.Why != "" {
+			a.add(block{In: everywhere, Text: f.Why})
+		}
 	case u != nil && float64(u.NS) >= goodUseful*float64(a.SLOU.TotalNS):
 		a.para("This run is not slow: %s of all processor time is useful work. Only faster user code or "+
 			"more workers would help.", shareOf(u.NS, a.SLOU.TotalNS))

@@ -25,8 +25,9 @@ import (
 
 // Everything is what there is to tell about a run. What is nil was not computed; Failed says why.
 type Everything struct {
-	SLOU      *slou.Result      `json:"-"`      // its members are members of the report
-	Advice    []advise.Advice   `json:"advice"` // the largest gain first
+	SLOU      *slou.Result      `json:"-"`                  // its members are members of the report
+	Advice    []advise.Advice   `json:"advice"`             // the largest gain first
+	Forecast  *advise.Forecast  `json:"forecast,omitempty"` // nil where no advice can be simulated
 	Critical  *critical.Result  `json:"critical"`
 	Series    *counters.Result  `json:"series"`
 	Lifecycle *lifecycle.Result `json:"lifecycle"`
@@ -51,6 +52,7 @@ const (
 	analysisImbalance = "balance"
 	analysisBlame     = "blame"
 	analysisAdvice    = "advice"
+	analysisForecast  = "simulation"
 	analysisPatterns  = "patterns"
 )
 
@@ -90,6 +92,9 @@ type Wanted struct {
 	WindowNS int64    // or how long each is
 	All      bool     // as lifecycle.Options.All
 	Only     []string // the analyses to do, as Comparison; nil: all
+	// Whole reads the model of the whole run, for what several processes cannot do together. One process need
+	// not give it: its model is whole.
+	Whole func() (*model.Model, error)
 	// Progress, if not nil, is told what is being done; by several goroutines.
 	Progress func(what string)
 }
@@ -162,6 +167,7 @@ var analyses = []analysis{
 	}},
 	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false,
 		(*computation).advise},
+	{analysisForecast, []string{analysisAdvice}, true, (*computation).forecast},
 }
 
 // computation is Everything in the making.
@@ -182,6 +188,22 @@ func (c *computation) advise(g procs.Group) (err error) {
 		in.Memory = c.Series.Memory
 	}
 	c.Advice, err = advise.Advise(in, g)
+	return err
+}
+
+// forecast simulates what advice would give. Rank 0 does it alone.
+func (c *computation) forecast(g procs.Group) (err error) {
+	if g.Rank() != 0 || c.Advice == nil || c.model.Info.Ended != trace.EndedDone {
+		return nil
+	}
+	whole := c.want.Whole
+	switch {
+	case g.Size() == 1:
+		whole = func() (*model.Model, error) { return c.model, nil }
+	case whole == nil:
+		return nil
+	}
+	c.Forecast, err = advise.Predict(c.ctx, c.Advice, c.SLOU, whole)
 	return err
 }
 
@@ -279,6 +301,7 @@ func (a *Everything) In(lang string) *Everything {
 	for i := range a.Advice {
 		other.Advice[i] = a.Advice[i].In(words.LangOf(lang))
 	}
+	other.Forecast = a.Forecast.In(words.LangOf(lang))
 	if a.Pattern != nil {
 		other.Pattern = a.Pattern.In(words.LangOf(lang))
 	}

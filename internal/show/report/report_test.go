@@ -78,7 +78,8 @@ func TestGolden(t *testing.T) {
 				{Title: "A DF is missing", Text: "Make a DF called `part`.", Gain: "the program can end", Blocking: true,
 					Share: 1},
 				{Title: "CFs run late", Text: "Call `use` earlier.", Gain: "up to 10.0 µs of 60.0 µs", Share: 0.1667,
-					Bound: "The rest of the run takes no longer."},
+					Predicted: "60.0 µs -> 55.0 µs, with `use` first",
+					Bound:     "The rest of the run takes no longer."},
 				{Title: "Memory", Text: "Delete `x`.", Gain: "up to 8.0 KB less memory"},
 				{Title: "Idle workers", Text: "Use fewer workers.", Gain: "up to 5.00 µs", Share: 0.04}}
 			for i := range ar.Files[1:] {

@@ -513,6 +513,7 @@ var sentences = []words.Phrase{
 	{"light", "светлые"},
 	{"dark", "тёмные"},
 	{"Gain: %s.", "Выигрыш: %s."},
+	{"Simulated: %s.", "Моделирование: %s."},
 	{"%d more; the JSON report (whyslow report --json) has all.",
 		"ещё %d; все есть в отчёте JSON (whyslow report --json)."},
 	{"Shares of all processor time: %s", "Доли всего процессорного времени: %s"},

@@ -20,10 +20,19 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sharetest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // by analyses a trace with some processes.
 func by(processes int, dir string, want Wanted) (*Everything, error) {
+	want.Whole = func() (*model.Model, error) {
+		r, err := trace.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return model.Build(context.Background(), r, model.Options{})
+	}
 	return sloutest.Share(dir, processes, model.Options{},
 		func(m *model.Model, g procs.Group) (*Everything, error) {
 			return Compute(context.Background(), m, want, g)

@@ -185,6 +185,9 @@ func (t *terminal) advice(list []advise.Advice) {
 		}
 		t.paragraph(head, x.Text)
 		gain := t.say("Gain: %s.", x.Gain)
+		if x.Predicted != "" {
+			gain += " " + t.say("Simulated: %s.", x.Predicted)
+		}
 		if t.face == full && x.Bound != "" {
 			gain += " " + x.Bound
 		}

@@ -5,7 +5,7 @@ export const text = dictionary(
     why: "Why it is slow", noAdvice: "Nothing stands out: no single reason explains much of the time.",
     stillRunning: (t: string) =>
       `The run goes on. The reasons are those of its first ${t}; newer ones follow.`,
-    gain: "Gain",
+    gain: "Gain", simulated: "Simulated",
     factors: "Where the time goes", overTime: "Factors over time", perNode: "By node and worker",
     of: (t: string) => `${t} of processor time`, interval: (t: string) => `over the selected ${t}`,
     whole: "over the whole run", byWorker: "workers",
@@ -31,6 +31,7 @@ export const text = dictionary(
     why: "Почему медленно",
     noAdvice: "Ничто не выделяется: ни одна причина не объясняет заметной доли времени.",
     stillRunning: (t) => `Запуск идёт. Причины найдены по его первым ${t}; новые появятся.`, gain: "Выигрыш",
+    simulated: "Моделирование",
     factors: "На что уходит время", overTime: "Факторы во времени", perNode: "По узлам и рабочим потокам",
     of: (t) => `процессорное время: ${t}`, interval: (t) => `за выбранные ${t}`, whole: "за весь запуск",
     byWorker: "рабочие потоки", extra: (t) => `и ещё ${t} на ядрах сверх рабочих потоков`,

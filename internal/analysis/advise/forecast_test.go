@@ -1,0 +1,86 @@
+package advise_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/whyslow/whyslow/internal/analysis/advise"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// recorded analyses a recorded trace of testdata.
+func recorded(t *testing.T, pair, which string) *analysed {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", pair, which+".trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return analyse(t, string(text))
+}
+
+func (a *analysed) predict() (*advise.Forecast, error) {
+	return advise.Predict(context.Background(), a.list, a.res, func() (*model.Model, error) { return a.m, nil })
+}
+
+// What is predicted for advice is what following it gave.
+func TestPredict(t *testing.T) {
+	for pair, how := range map[string]string{
+		"one-node":     "distributed by `whyslow balance --strategy ",
+		"distribution": "distributed by `whyslow balance --strategy ",
+	} {
+		a, mended := recorded(t, pair, "fault"), recorded(t, pair, "mended")
+		f, err := a.predict()
+		if err != nil || f == nil || f.Why != "" || math.Abs(f.Off) >= 0.05 {
+			t.Fatalf("%s: %+v, %v", pair, f, err)
+		}
+		x := a.find(pair)
+		predicted, real := a.m.Wall()-x.PredictedWallNS, a.m.Wall()-mended.m.Wall()
+		if r := float64(predicted) / float64(real); r < 0.7 || r > 1.3 {
+			t.Errorf("%s: %d ns are predicted, %d were gained", pair, predicted, real)
+		}
+		if !strings.Contains(x.Predicted, how) || !strings.Contains(x.In(words.Russian).Predicted, "при ") {
+			t.Errorf("%s: %q", pair, x.Predicted)
+		}
+	}
+}
+
+// Where the simulation does not give the recorded run itself, nothing is predicted.
+func TestPredictNothing(t *testing.T) {
+	text, err := os.ReadFile("testdata/one-node/fault.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The program takes 10 ms to end after its last CF, which is not simulated.
+	late := regexp.MustCompile(`(?m)^\d+( .*onProgramFinished)`).ReplaceAllString(string(text), "3014802951$1")
+	b := analyse(t, late)
+	f, err := b.predict()
+	if err != nil || f == nil || !strings.HasPrefix(f.Why, "Gains are not simulated: simulated as it was") ||
+		f.Off > -0.05 || b.find("one-node").Predicted != "" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	a := recorded(t, "one-node", "fault")
+	a.m.Info.Ended = trace.EndedInterrupted
+	if f, err := a.predict(); f != nil || err != nil {
+		t.Errorf("interrupted: %+v, %v", f, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c := recorded(t, "one-node", "fault")
+	if f, err := advise.Predict(ctx, c.list, c.res, func() (*model.Model, error) { return c.m, nil }); f != nil ||
+		!errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %+v, %v", f, err)
+	}
+	d := recorded(t, "one-node", "fault")
+	d.res.Nodes[0].CFs = advise.MostSimulated + 1
+	if f, err := d.predict(); err != nil || f == nil || !strings.Contains(f.Why, "the run is too large") {
+		t.Errorf("large: %+v, %v", f, err)
+	}
+}
