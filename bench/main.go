@@ -45,6 +45,7 @@ var benches = []entry{
 	{"buffers", "synchronous and asynchronous writing by buffer size", benchBuffers},
 	{"engine", "an empty CF through the engine, recording on and off", benchEngine},
 	{"cf", "CFs of two processes: from one to the other, and how many of them", benchCF},
+	{"simulate", "a recorded run in virtual time, beside a bare heap and the engine", benchSimulate},
 	{"start", "start-up of a program whose C++ is cached", benchStart},
 	{"mpi", "messages between two processes, beside plain MPI in C", benchMPI},
 	{"pgas", "UPC programs, recorded and not, beside a naive text tracer", benchPGAS},

@@ -3,39 +3,12 @@ package simulate
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
 
 // requestBytes is about how long a request is.
 const requestBytes = 32
-
-// what happens next in virtual time
-type happening uint8
-
-const (
-	workerFree  happening = iota // it looks at its node's queue
-	goesOn                       // a CF that a worker has executed, with its next execution
-	executed                     // the CF on a worker
-	cfCame                       // to the node of its next execution
-	requestCame                  // of an input, to the node that has its value
-	inputCame                    // a value for an input
-	valueCame                    // to the node that keeps it
-	thiefCame                    // a node asks another one, w, for a CF
-
-	due happening = 1 << 7 // the link has delivered what is to come
-)
-
-type event struct {
-	t    int64
-	seq  uint64 // of events at one time, the one that was caused first comes first
-	a    uint32 // CF, input or value
-	w    uint32 // worker
-	what happening
-}
-
-func (e *event) before(o *event) bool { return e.t < o.t || e.t == o.t && e.seq < o.seq }
 
 // run is one simulation. Workers are numbered through all nodes.
 type run struct {
@@ -44,6 +17,7 @@ type run struct {
 	now int64
 
 	heap []event
+	hole bool // the top of the heap has been popped
 	seq  uint64
 
 	queues []queue  // by node
@@ -62,8 +36,7 @@ type run struct {
 	active int      // workers that are not parked
 	asleep float64  // those of them whose user code needs no core now
 	flying []int32  // by node: messages on their way to it
-	awake  []int64  // by node: until when the thread that receives messages has some to receive
-	works  []int64  // by node: until when it works on the last one
+	boxes  []box    // by node
 	idle   []bool   // by worker: it was parked when it looked last
 	called bool     // what happens is the receipt of a message
 	// Where no core is to spare, whoever receives messages takes one from a worker. In a recorded run with
@@ -118,7 +91,10 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		asked: make([]bool, len(g.first)-1), awaits: make([]uint32, len(g.first)-1), have: make([]bool, len(g.in)),
 		of: make([]uint32, len(g.in)), next: make([]uint32, len(g.in)), first: make([]uint32, len(g.home)),
 		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed), flying: make([]int32, m.Nodes),
-		awake: slices.Repeat([]int64{-1}, m.Nodes), works: make([]int64, m.Nodes), idle: make([]bool, m.Nodes*m.Workers)}
+		boxes: make([]box, m.Nodes), idle: make([]bool, m.Nodes*m.Workers)}
+	for n := range r.boxes {
+		r.boxes[n].until = -1
+	}
 	r.node, r.keeper = g.on(&m, s.recorded.Nodes)
 	r.posted[0] = true
 	r.mayBeStolen()
@@ -148,94 +124,36 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 	for w := range m.Nodes * m.Workers {
 		r.after(0, workerFree, 0, uint32(w))
 	}
-	for n := 0; len(r.heap) > 0; n++ {
+	for n := 0; ; n++ {
 		if n&0xffff == 0 && ctx.Err() != nil {
 			return nil, errors.Join(ctx.Err(), r.rec.close())
 		}
-		e := r.pop()
-		r.now = e.t
-		if r.called = e.what >= cfCame; r.called {
-			r.message(&e)
-			continue
+		e, ok := r.pop()
+		if !ok {
+			break
 		}
-		r.rec.worker(e.w)
+		r.now = e.t
+		r.called = e.what == received
 		switch e.what {
 		case workerFree:
+			r.rec.worker(e.w)
 			r.free(e.w)
 		case goesOn:
+			r.rec.worker(e.w)
 			r.look(e.a, e.w, 0)
 		case executed:
+			r.rec.worker(e.w)
 			r.finish(e.a, e.w)
+		case received:
+			r.receive(int(e.a))
+		case thiefCame:
+			r.serveThief(int(e.w), int(e.a))
+		default:
+			r.delivered(&e)
 		}
 	}
 	r.res.Left = len(g.cf) - r.res.Executed
 	return r, r.rec.finish(r.res.WallNS, r.res.UsefulNS)
-}
-
-// message is one that a link has delivered, or that is received.
-func (r *run) message(e *event) {
-	what := e.what &^ due
-	var node int
-	switch what {
-	case cfCame:
-		node = r.place(r.at[e.a])
-	case requestCame:
-		node = r.home(r.g.in[e.a])
-	case inputCame:
-		node = r.place(r.of[e.a])
-	case valueCame:
-		node = r.home(e.a)
-	case thiefCame:
-		r.serveThief(int(e.w), int(e.a))
-		return
-	}
-	if e.what != what {
-		t := r.now
-		if c := &r.m.Costs; r.awake[node] < t {
-			t += int64(take(c.transports, &r.taken.transport, c.TransportNS))
-		} else {
-			t = r.awake[node] + int64(c.HandleNS)
-		}
-		r.awake[node] = t
-		r.push(t, what, e.a, e.w)
-		return
-	}
-	if r.now < r.works[node] {
-		r.push(r.works[node], what, e.a, e.w)
-		return
-	}
-	r.flying[node]--
-	r.rec.receives(node)
-	ns := 0.0
-	switch what {
-	case cfCame:
-		r.rec.cfCame(int(e.w), r.now, e.a)
-		r.came(node)
-		r.enqueue(node, e.a)
-	case requestCame:
-		r.rec.requestCame(int(e.w), r.now, e.a)
-		ns = r.request(e.a)
-	case inputCame:
-		r.rec.inputCame(int(e.w), r.now, e.a)
-		r.answer(e.a)
-	case valueCame:
-		r.rec.valueCame(int(e.w), r.now, e.a)
-		ns = r.post(e.a)
-	}
-	if r.crowded && r.active >= r.m.Cores {
-		r.debt += ns + r.m.Costs.HandleNS
-	}
-	r.works[node] = r.now + int64(ns)
-	r.awake[node] = max(r.awake[node], r.works[node])
-}
-
-// take gives the next of samples, or the mean where there are none.
-func take(samples []float64, taken *int, mean float64) float64 {
-	*taken++
-	if len(samples) == 0 {
-		return mean
-	}
-	return samples[(*taken-1)%len(samples)]
 }
 
 // Complete fills in what is to be as recorded.
@@ -287,30 +205,6 @@ func (r *run) nodeOf(worker uint32) int { return int(worker) / r.m.Workers }
 
 // after lets something happen, some time from now.
 func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int64(ns), what, a, w) }
-
-// send lets something arrive at another node. wait is what passes before it is sent. It gives what sending
-// takes the sender.
-func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) (ns float64) {
-	r.res.Messages++
-	c := &r.m.Costs
-	ns = c.SendNS
-	if bytes >= leastCopied {
-		copied := c.CopyNS * float64(bytes) / (1 << 20)
-		ns, wait = ns+copied, wait+copied
-	}
-	if r.flying[to]++; r.flying[to] == 1 {
-		ns += c.SignalNS
-	}
-	t := r.now + int64(wait)
-	latency, bandwidth := r.m.Link(from, to)
-	if bandwidth > 0 {
-		free := &r.link[from*r.m.Nodes+to]
-		t = max(t, *free) + int64(float64(bytes)/bandwidth*1e9)
-		*free = t
-	}
-	r.push(t+int64(latency), what|due, a, uint32(from))
-	return ns
-}
 
 // enqueue appends a CF to the queue of a node, for a parked worker if there is one: true.
 func (r *run) enqueue(node int, cf uint32) (woke bool) {
@@ -528,52 +422,4 @@ func (r *run) answer(k uint32) (woke bool) {
 		return r.enqueue(r.place(x), cf)
 	}
 	return false
-}
-
-// push and pop are those of a heap in which each has four below it.
-func (r *run) push(t int64, what happening, a, w uint32) {
-	r.seq++
-	e := event{t, r.seq, a, w, what}
-	h := append(r.heap, e)
-	i := len(h) - 1
-	for i > 0 {
-		up := (i - 1) / 4
-		if !e.before(&h[up]) {
-			break
-		}
-		h[i] = h[up]
-		i = up
-	}
-	h[i] = e
-	r.heap = h
-}
-
-func (r *run) pop() event {
-	h := r.heap
-	top := h[0]
-	last := h[len(h)-1]
-	h = h[:len(h)-1]
-	r.heap = h
-	if len(h) == 0 {
-		return top
-	}
-	i := 0
-	for {
-		down := 4*i + 1
-		if down >= len(h) {
-			break
-		}
-		for j := down + 1; j < min(down+4, len(h)); j++ {
-			if h[j].before(&h[down]) {
-				down = j
-			}
-		}
-		if !h[down].before(&last) {
-			break
-		}
-		h[i] = h[down]
-		i = down
-	}
-	h[i] = last
-	return top
 }

@@ -1,0 +1,119 @@
+package simulate
+
+// box holds the messages that links have delivered to a node and that it has not received. Until some time
+// it works on the last one. Those that are on their way are in order of time; only the first is in the heap,
+// as are those that overtake it.
+type box struct {
+	come, coming fifo
+	until        int64
+}
+
+// send lets something arrive at another node. wait is what passes before it is sent. It gives what sending
+// takes the sender.
+func (r *run) send(from, to int, bytes int64, wait float64, what happening, a uint32) (ns float64) {
+	r.res.Messages++
+	c := &r.m.Costs
+	ns = c.SendNS
+	if bytes >= leastCopied {
+		copied := c.CopyNS * float64(bytes) / (1 << 20)
+		ns, wait = ns+copied, wait+copied
+	}
+	if r.flying[to]++; r.flying[to] == 1 {
+		ns += c.SignalNS
+	}
+	t := r.now + int64(wait)
+	latency, bandwidth := r.m.Link(from, to)
+	if bandwidth > 0 {
+		free := &r.link[from*r.m.Nodes+to]
+		t = max(t, *free) + int64(float64(bytes)/bandwidth*1e9)
+		*free = t
+	}
+	r.seq++
+	e := event{t + int64(latency), r.seq, a, uint32(from), what | due}
+	coming := &r.boxes[to].coming
+	if n := len(coming.items); coming.empty() || coming.items[n-1].t <= e.t {
+		coming.items = append(coming.items, e)
+		if len(coming.items) > coming.head+1 {
+			return ns
+		}
+	}
+	r.put(e)
+	return ns
+}
+
+// delivered is a message that a link has delivered. The thread that receives messages at the node takes the
+// first of its box; it has to be woken if it had nothing to do.
+func (r *run) delivered(e *event) {
+	e.what &^= due
+	node := r.receiver(e)
+	box := &r.boxes[node]
+	if !box.coming.empty() && box.coming.first().seq == e.seq {
+		if box.coming.drop(); !box.coming.empty() {
+			r.put(*box.coming.first())
+		}
+	}
+	asleep := box.come.empty()
+	if box.come.items = append(box.come.items, *e); !asleep {
+		return
+	}
+	c := &r.m.Costs
+	if box.until < r.now {
+		r.after(take(c.transports, &r.taken.transport, c.TransportNS), received, uint32(node), 0)
+	} else {
+		r.push(box.until+int64(c.HandleNS), received, uint32(node), 0)
+	}
+}
+
+// receiver is the node that a message goes to.
+func (r *run) receiver(e *event) int {
+	switch e.what {
+	case cfCame:
+		return r.place(r.at[e.a])
+	case requestCame:
+		return r.home(r.g.in[e.a])
+	case inputCame:
+		return r.place(r.of[e.a])
+	}
+	return r.home(e.a)
+}
+
+// receive lets a node take the first message of its box.
+func (r *run) receive(node int) {
+	box := &r.boxes[node]
+	e := *box.come.first()
+	box.come.drop()
+	r.flying[node]--
+	r.rec.receives(node)
+	ns := 0.0
+	switch e.what {
+	case cfCame:
+		r.rec.cfCame(int(e.w), r.now, e.a)
+		r.came(node)
+		r.enqueue(node, e.a)
+	case requestCame:
+		r.rec.requestCame(int(e.w), r.now, e.a)
+		ns = r.request(e.a)
+	case inputCame:
+		r.rec.inputCame(int(e.w), r.now, e.a)
+		r.answer(e.a)
+	case valueCame:
+		r.rec.valueCame(int(e.w), r.now, e.a)
+		ns = r.post(e.a)
+	}
+	if r.crowded && r.active >= r.m.Cores {
+		r.debt += ns + r.m.Costs.HandleNS
+	}
+	box.until = r.now + int64(ns)
+	if !box.come.empty() {
+		r.push(box.until+int64(r.m.Costs.HandleNS), received, uint32(node), 0)
+	}
+}
+
+// take gives the next of samples, or the mean where there are none.
+func take(samples []float64, taken *int, mean float64) float64 {
+	*taken++
+	if len(samples) == 0 {
+		return mean
+	}
+	return samples[(*taken-1)%len(samples)]
+}
