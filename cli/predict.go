@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -293,7 +292,8 @@ func predict(ctx context.Context, line *console.Progress, o *predictOptions,
 	var done atomic.Int64
 	err = procs.Each(ctx, runtime.GOMAXPROCS(0), len(machines), func(_, i int) (err error) {
 		if i > 0 && o.out != "" {
-			results[i], err = writePredicted(ctx, s, s.Complete(machines[i]), m.Info, o.out)
+			results[i], err = s.Write(ctx, machines[i], o.out, &trace.RunInfo{CommandLine: os.Args,
+				Versions: map[string]string{"whyslow": readVersion().Version}})
 		} else {
 			results[i], err = s.Run(ctx, machines[i])
 		}
@@ -314,42 +314,4 @@ func orAsRecorded(list []int, recorded int) []int {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// writePredicted is Simulator.Run that writes the trace of the run.
-func writePredicted(ctx context.Context, s *simulate.Simulator, machine simulate.Machine, was *trace.RunInfo,
-	dir string) (*simulate.Result, error) {
-	if _, err := os.Stat(dir); err == nil {
-		return nil, os.ErrExist
-	}
-	cores := machine.Cores
-	if cores < 0 {
-		cores = machine.Nodes * machine.Workers
-	}
-	info := &trace.RunInfo{ID: trace.NewRunID(), Program: was.Program, Args: was.Args, CommandLine: os.Args,
-		Started: was.Started, Hosts: []string{"predicted"}, Versions: map[string]string{},
-		Processes: []trace.ProcessInfo{{Host: "predicted", Cores: cores}},
-		Settings:  map[string]string{"predicted": "from run " + cmp.Or(was.ID, "?")}, Off: simulate.Off()}
-	info.Versions["whyslow"] = readVersion().Version
-	if machine.Latency > 0 {
-		info.Settings["link_latency"] = time.Duration(machine.Latency).String()
-	}
-	if machine.Bandwidth > 0 {
-		info.Settings["link_bandwidth"] = strconv.FormatFloat(machine.Bandwidth, 'f', 0, 64)
-	}
-	for n := range machine.Nodes {
-		info.Nodes = append(info.Nodes, trace.NodeInfo{Node: n, Host: "predicted", Workers: machine.Workers})
-	}
-	if err := trace.WriteRunInfo(dir, info); err != nil {
-		return nil, err
-	}
-	r, err := s.Record(ctx, machine, dir, info.ID)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir)) // part of a prediction is of no use
-	}
-	info.Ended = trace.EndedDone
-	if r.Left > 0 {
-		info.Ended, info.Exit = trace.EndedStuck, console.Stuck
-	}
-	return r, trace.WriteRunInfo(dir, info)
 }

@@ -264,5 +264,26 @@ export interface CompareSide { name: string; program: string; ended: string; nod
 export interface CompareRow { name: string; unit: "ns" | "bytes" | "count"; a: number | null; b: number
   | null; share: number }
 
+/** GET /api/runs/ID/whatif?lang: what can be asked about the run on other machines. */
+export interface WhatIf {
+  why: string; // why nothing can be predicted, in one sentence; "": it can, and the rest is there
+  nodes: number; workers: number /* of each node */; latency_ns: number;
+  bandwidth: number /* bytes per second, 0: no limit */; codes: string[] /* whose speed can be changed */;
+  cfs: number; sampled: boolean /* there are estimates */; wall_ns: number; useful_ns: number;
+  warning: string /* about all predictions, "": none */; picture: Picture | null /* as recorded */ }
+/** What the first lanes, and nodes, do from the start of a run to its end. */
+export interface Picture {
+  lanes: number[][]; // by column: the code fragment that took most of it, 0: nothing ran for half of it
+  load: number[][]; // share of workers' time in user code, 0 to 1000: by row of so many nodes, then by window
+  nodes: number }
+/** GET /api/runs/ID/whatif/predict?nodes&workers&latency&bandwidth&speed&lang: the run on another machine.
+ * latency in ns, speed as "step=2,larger=0.5": that many times as fast; what is left out is as recorded.
+ * GET /api/runs/ID/whatif/estimate: Prediction | null, from a sample; null where there is none. */
+export interface Prediction { sampled: boolean; nodes: number; workers: number; wall_ns: number;
+  useful_ns: number /* of all workers */; least_ns: number /* nothing beats it on so many workers */;
+  messages: number; doubts: string[]; picture: Picture | null /* null for an estimate */ }
+/** GET /api/runs/ID/whatif/factors: the same run, divided as in a report. */
+export interface Division { total_ns: number; factors: Factors }
+
 /** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with its folder. GET
  * /api/runs/ID/events.csv: the whole list, as in /events. */

@@ -29,6 +29,7 @@ type graph struct {
 	kidAt  []uint32
 	kid    []uint32 // CFs, in the order of creation
 	roots  []uint32 // CFs that nobody created
+	given  []uint32 // values that are there from the start
 	home   []uint16 // by value: where it was kept, to be asked for
 	size   []int64  // by value
 	pushed []bool   // by input: its value was sent to the CF without being asked for

@@ -46,8 +46,9 @@ type run struct {
 	taken   struct{ wake, resume, transport int }
 	thieves
 
-	rec *recorder // nil: no trace is written
-	res Result
+	rec   *recorder // nil: no trace is written
+	watch Watch     // nil: nobody does
+	res   Result
 }
 
 // queue holds the CFs of a node that can go on, and its workers that have nothing to do.
@@ -59,20 +60,31 @@ type queue struct {
 
 // Run simulates the program on a machine. It fails when ctx ends or the machine cannot be simulated.
 func (s *Simulator) Run(ctx context.Context, m Machine) (*Result, error) {
-	return s.Record(ctx, m, "", "")
+	return s.run(ctx, m, nil)
 }
 
-// Record is Run; where dir is given, it also writes the trace of the run, whose id is id, without a
-// run.json.
+// Watch is told of every execution of user code: on which worker, numbered through all nodes, from when to
+// when in nanoseconds, and its number. Those of a worker come in order.
+type Watch func(worker int, from, to int64, execution int)
+
+// Watched is Run that tells what happens.
+func (s *Simulator) Watched(ctx context.Context, m Machine, watch Watch) (*Result, error) {
+	return s.run(ctx, m, func(r *run) error {
+		r.watch = watch
+		return nil
+	})
+}
+
+// Record is Run that writes the trace of the run, whose id is id, to a folder, without a run.json.
 func (s *Simulator) Record(ctx context.Context, m Machine, dir, id string) (*Result, error) {
+	return s.run(ctx, m, func(r *run) (err error) {
+		r.rec, err = newRecorder(r, dir, id)
+		return err
+	})
+}
+
+func (s *Simulator) run(ctx context.Context, m Machine, start func(*run) error) (*Result, error) {
 	m = s.Complete(m)
-	var start func(*run) error
-	if dir != "" {
-		start = func(r *run) (err error) {
-			r.rec, err = newRecorder(r, dir, id)
-			return err
-		}
-	}
 	r, err := s.simulate(ctx, m, start)
 	if err != nil {
 		return nil, err
@@ -97,6 +109,9 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 	}
 	r.node, r.keeper = g.on(&m, s.recorded.Nodes)
 	r.posted[0] = true
+	for _, v := range g.given {
+		r.posted[v] = true
+	}
 	r.mayBeStolen()
 	r.crowded = !spare(&m) && s.recorded.Costs.Samples["transport"] == 0
 	if m.Bandwidth > 0 || m.Uneven != nil && m.Uneven.Bandwidth > 0 {
@@ -309,6 +324,9 @@ func (r *run) look(cf, w uint32, took float64) {
 			end = start + int64(own*asleep+own*(1-asleep)/r.m.SpeedOf(node))
 		}
 		r.rec.executed(start, end, int64(own), x)
+		if r.watch != nil {
+			r.watch(int(w), start, end, int(x))
+		}
 		r.push(end, executed, cf, w)
 	} else {
 		slow := r.slowdown(node)

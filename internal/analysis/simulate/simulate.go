@@ -25,6 +25,8 @@ package simulate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -196,6 +198,36 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			count(r.res.Left, "CF"))
 	}
 	return list
+}
+
+// Missed warns where what is simulated of the recorded machine itself, predicted, is 5 % or more off.
+func Missed(recorded, predicted int64) (warning words.Text, is bool) {
+	off := float64(predicted)/float64(max(recorded, 1)) - 1
+	return words.Say("Of the recorded machine itself %s are predicted, %s: expect other "+
+		"predictions to be as far off.", "Для самой записанной машины предсказано %s (%s): "+
+		"другие предсказания могут ошибаться так же.",
+		words.Time(predicted), fmt.Sprintf("%+.0f %%", 100*off)), math.Abs(off) >= 0.05
+}
+
+// Pays gives the machine beyond which larger ones are hardly faster; nil where the largest still is, where
+// there are too few to tell, or where both nodes and workers differ, so that there is no order.
+func Pays(list []*Result) *Result {
+	if len(list) < 3 {
+		return nil
+	}
+	if last := list[len(list)-1]; list[0].Nodes != last.Nodes && list[0].Workers != last.Workers {
+		return nil
+	}
+	for i, m := range list[:len(list)-1] {
+		best := m.WallNS
+		for _, larger := range list[i+1:] {
+			best = min(best, larger.WallNS)
+		}
+		if float64(best) > 0.95*float64(m.WallNS) {
+			return m
+		}
+	}
+	return nil
 }
 
 // chain is the longest chain of executions, in nanoseconds of user code: each needs its values, the CF that

@@ -31,7 +31,7 @@ import (
 // golden makes a trace of one of the hand-written runs.
 func golden(t testing.TB, name string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), name+".trace")
+	dir := filepath.Join(t.TempDir(), filepath.Base(name)+".trace")
 	file, err := txtar.ParseFile(filepath.Join("..", "..", "analysis", "slou", "testdata", name+".txtar"))
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +116,11 @@ var questions = []struct{ path, answer string }{
 	{"/graph/nodes", "NodeGraph"},
 	{"/graph/codes", "CodeGraph"},
 	{"/graph/around?cf=0.1&depth=2&t=20", "CodeGraph"},
+	{"/whatif", "WhatIf"},
+	{"/whatif?lang=ru", "WhatIf"},
+	{"/whatif/estimate?nodes=2", "Prediction | null"},
+	{"/whatif/predict?nodes=2&workers=3&latency=5&bandwidth=1000000", "Prediction"},
+	{"/whatif/factors?nodes=2", "Division"},
 	{"/export?from=5&to=20", ""},
 }
 

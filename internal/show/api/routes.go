@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/internal/show/view/whatif"
 )
 
 // routes registers every question. web/src/api.ts has the paths and parameters.
@@ -57,6 +58,10 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/graph/nodes":         about((*live.Snapshot).Graph, nodeGraph),
 		"/graph/codes":         about((*live.Snapshot).Graph, codeGraph),
 		"/graph/around":        about((*live.Snapshot).Graph, aroundGraph),
+		"/whatif":              askWhatIf,
+		"/whatif/estimate":     askProgram(2, (*whatif.Program).Estimate),
+		"/whatif/predict":      askProgram(2, (*whatif.Program).Predict),
+		"/whatif/factors":      askProgram(8, (*whatif.Program).Divide),
 	} {
 		mux.HandleFunc("GET /api/runs/{id}"+path, s.ask(f))
 	}

@@ -243,6 +243,27 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 		return newest, err
 	}
 	defer newest.Release()
+	return r.part(from, to, func() (in *trace.Span, full bool) { return r.around(newest, from, to) })
+}
+
+// Whole gives a snapshot of the whole run even where that takes more than a run may take by itself, but no
+// more than half of the budget of the process; else the newest one. The caller releases it. It fails as
+// Snapshot does.
+func (r *Run) Whole(ctx context.Context) (*Snapshot, error) {
+	newest, err := r.Snapshot(ctx)
+	if err != nil || newest.happening || newest.whole() ||
+		int64(newest.Reader.Events()) > int64(r.shared.budget)/2/snapshotBytes {
+		return newest, err
+	}
+	defer newest.Release()
+	return r.part(0, newest.Model.Wall(), func() (in *trace.Span, full bool) {
+		all := newest.Reader.Span()
+		return &trace.Span{From: all.From, To: all.To + 1}, false
+	})
+}
+
+// part gives a snapshot of a part of a long run: one that is kept, or one that is made of what in says.
+func (r *Run) part(from, to int64, in func() (in *trace.Span, full bool)) (*Snapshot, error) {
 	r.mu.Lock()
 	for i, s := range r.parts {
 		if s.Span.From <= from && (to <= s.Span.To || s.full) {
@@ -255,8 +276,8 @@ func (r *Run) SnapshotIn(ctx context.Context, from, to int64) (*Snapshot, error)
 	}
 	r.mu.Unlock()
 
-	in, full := r.around(newest, from, to)
-	s, err := r.build(in, false, 0)
+	span, full := in()
+	s, err := r.build(span, false, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/graph"
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
+	"github.com/whyslow/whyslow/internal/show/view/whatif"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -44,6 +46,8 @@ type Snapshot struct {
 	timeline         lazy[*timeline.Timeline]
 	fragments        lazy[*fragments.Index]
 	graph            lazy[*graph.Graph]
+	program          lazy[*whatif.Program]
+	more             atomic.Int64 // bytes that program takes
 	events           lazy[*eventlist.List]
 	static           lazy[*counters.Properties]
 	balance          lazy[[]counters.Violation]
@@ -62,7 +66,7 @@ func (s *Snapshot) Release() {
 		s.events.v.Close()
 	}
 	s.Reader.Close()
-	s.run.taken.Add(-s.bytes)
+	s.run.taken.Add(-s.bytes - s.more.Load())
 }
 
 // Timeline is the run by lanes and time.
@@ -97,6 +101,39 @@ func (s *Snapshot) Fragments() (*fragments.Index, error) {
 func (s *Snapshot) Graph() (*graph.Graph, error) {
 	return after(s, &s.graph, s.Fragments,
 		func(x *fragments.Index) (*graph.Graph, error) { return graph.New(x), nil })
+}
+
+// WhyNot says why the run cannot be run in virtual time, and whether that is so.
+func (s *Snapshot) WhyNot() (why words.Text, is bool) {
+	st, _ := s.run.Status()
+	return whatif.Why(s.Model, st.State == StateLive, s.whole())
+}
+
+// Program is the run as a program for virtual time; see WhyNot first.
+func (s *Snapshot) Program() (*whatif.Program, error) {
+	return computed(s, &s.program, func() (*whatif.Program, error) {
+		bytes, _ := whatif.Bytes(s.Model)
+		s.run.taken.Add(bytes)
+		s.more.Add(bytes)
+		return whatif.Build(s.ctx, s.Model)
+	})
+}
+
+// Do waits for a turn of f, which takes about so many bytes, and does it. It fails as f does, when ctx ends,
+// where so much never fits, or when the run is given up, which ends f's context.
+func (s *Snapshot) Do(ctx context.Context, bytes int64, f func(context.Context) error) error {
+	done, err := s.Turn(ctx, bytes)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if err = f(ctx); err != nil && s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	return err
 }
 
 // Properties are those of nodes and links.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 
@@ -46,15 +45,12 @@ func Predicted(w io.Writer, p *Prediction, lang string, opt Options) error {
 		g.row(m.Nodes, m.Workers, words.Time(m.WallNS), float64(rec.WallNS)/float64(wall),
 			words.Share{Part: m.UsefulNS, Whole: wall * int64(m.Nodes*m.Workers)}, words.Time(m.LeastNS), bar)
 	}
-	if best := p.pays(); best != nil {
+	if best := simulate.Pays(p.Machines); best != nil {
 		a.para("More than %s with %s each gain less than 5 %%.",
 			counted(int64(best.Nodes), "node"), counted(int64(best.Workers), "worker")).In = everywhere
 	}
-	if off := float64(rec.PredictedNS)/float64(max(rec.WallNS, 1)) - 1; math.Abs(off) >= 0.05 {
-		a.add(block{Warning: words.Say("Of the recorded machine itself %s are predicted, %s: expect other "+
-			"predictions to be as far off.", "Для самой записанной машины предсказано %s (%s): "+
-			"другие предсказания могут ошибаться так же.",
-			words.Time(rec.PredictedNS), fmt.Sprintf("%+.0f %%", 100*off)).In(t.lang), In: everywhere})
+	if off, is := simulate.Missed(rec.WallNS, rec.PredictedNS); is {
+		a.add(block{Warning: off.In(t.lang), In: everywhere})
 	}
 	told := map[string]bool{}
 	for _, m := range p.Machines {
@@ -67,26 +63,4 @@ func Predicted(w io.Writer, p *Prediction, lang string, opt Options) error {
 	}
 	t.show([]section{{Blocks: a.out}})
 	return t.w.Flush()
-}
-
-// pays gives the machine beyond which larger ones are hardly faster; nil where the largest still is, where
-// there are too few to tell, or where both nodes and workers differ, so that there is no order.
-func (p *Prediction) pays() *simulate.Result {
-	list := p.Machines
-	if len(list) < 3 {
-		return nil
-	}
-	if last := list[len(list)-1]; list[0].Nodes != last.Nodes && list[0].Workers != last.Workers {
-		return nil
-	}
-	for i, m := range list[:len(list)-1] {
-		best := m.WallNS
-		for _, larger := range list[i+1:] {
-			best = min(best, larger.WallNS)
-		}
-		if float64(best) > 0.95*float64(m.WallNS) {
-			return m
-		}
-	}
-	return nil
 }

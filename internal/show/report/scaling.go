@@ -109,7 +109,7 @@ func Scaling(p *Prediction, lang string) string {
 		"самая длинная цепочка ФВ")})
 	title := []string{say("%s: times as fast as recorded, by %s", "%s: во сколько раз быстрее записанного, по %s",
 		p.Program, what)}
-	if best := p.pays(); best != nil {
+	if best := simulate.Pays(p.Machines); best != nil {
 		curves = append(curves, svg.Curve{Class: "pays", X: []float64{of(best) - fromX, of(best) - fromX},
 			Y: []float64{0, toY - fromY}})
 		legend = append(legend, svg.Key{Class: "pays", Text: say("more gains less than 5 %",

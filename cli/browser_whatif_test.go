@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// pageWhatIf: sliders and fields change the machine, the prediction follows, and the address has it.
+func pageWhatIf(t *testing.T, p *pages) {
+	s := p.serve(t, "view", p.heat)
+	b := p.open(t, s.url+"?view=whatif&lang=en&theme=light")
+	const wall, exact = `document.querySelector("main .wall").innerText`, `Exact simulation of`
+	ready := func() {
+		b.wait(`document.querySelector("main").innerText.includes(%q)`, exact)
+		b.wait(`document.querySelector("main").innerText.includes("divided as in a report")`)
+		b.settle()
+	}
+	ready()
+	b.picture("whatif-recorded")
+	before := query[string](b, wall)
+
+	// By the keyboard, and what a screen reader says.
+	slider := `document.querySelector('input[type=range][aria-label="Nodes: slider"]')`
+	query[bool](b, slider+`.focus() ?? true`)
+	b.keys("\u0304") // the right arrow: 6 nodes
+	b.wait(`location.search.includes("f.whatif.nodes=6")`)
+	if got := query[string](b, slider+`.getAttribute("aria-valuetext")`); got != "6" {
+		t.Errorf("the slider says %q", got)
+	}
+	ready()
+	if got := query[int](b, `document.querySelectorAll("main canvas").length`); got != 4 {
+		t.Errorf("%d pictures", got)
+	}
+
+	// By a field: links that are a hundred times as slow.
+	field := `[...document.querySelectorAll("main label")].find(l => l.textContent.includes("Latency")).control`
+	query[bool](b, `(e => { e.value = "10000"; e.dispatchEvent(new Event("change", {bubbles: true})); return true })(`+
+		field+`)`)
+	b.wait(`location.search.includes("f.whatif.latency=10000")`)
+	ready()
+	after := query[string](b, wall)
+	if before == after || !strings.HasSuffix(after, "s") {
+		t.Errorf("recorded %s, over slow links %s", before, after)
+	}
+	b.picture("whatif-slow")
+	if got := query[string](b, oddWords); got != "" {
+		t.Errorf("shows %q", got)
+	}
+	b.do(chromedp.Reload())
+	ready()
+	if again := query[string](b, wall); again != after {
+		t.Errorf("after a reload %s, before it %s", again, after)
+	}
+	b.click("main button", "As recorded")
+	b.wait(`!location.search.includes("whatif.")`)
+	ready()
+	if again := query[string](b, wall); again != before {
+		t.Errorf("as recorded again: %s, first %s", again, before)
+	}
+	b.quiet("what if")
+}

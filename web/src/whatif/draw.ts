@@ -1,0 +1,31 @@
+// Pictures of runs: lanes of workers, and the load of nodes. Both runs share one time axis.
+
+import type { Draw } from "../lib/svg";
+
+export interface Look {
+  width: number; // px
+  row: number; // height of a row
+  share: number; // of the width that the run takes
+  back: string;
+  color: (v: number) => string | null; // of a value; null: none
+}
+
+/** Draws rows of values, equal ones beside each other as one rectangle. */
+export function rows(pen: Draw, values: readonly (readonly number[])[], look: Look): void {
+  pen.fillStyle = look.back;
+  pen.fillRect(0, 0, look.width, look.row * values.length);
+  values.forEach((row, i) => {
+    const each = (look.width * look.share) / Math.max(row.length, 1);
+    const gap = look.row > 5 ? 1 : 0;
+    for (let a = 0; a < row.length; ) {
+      let b = a + 1;
+      while (b < row.length && row[b] === row[a]) b++;
+      const color = look.color(row[a]);
+      if (color) {
+        pen.fillStyle = color;
+        pen.fillRect(a * each, i * look.row, (b - a) * each, look.row - gap);
+      }
+      a = b;
+    }
+  });
+}

@@ -1,0 +1,45 @@
+import { counted, dictionary } from "../lib/i18n";
+
+export const text = dictionary(
+  {
+    machine: "Machine", asRecorded: "As recorded", nodes: "Nodes", workers: "Workers of a node",
+    latency: "Latency of a link, µs", bandwidth: "Bandwidth of a link, MB/s", noLimit: "no limit",
+    speed: (code: string) => `Speed of ${code}, times`, code: "Code fragment to change",
+    none: "choose…", bySlider: (what: string) => `${what}: slider`, recorded: (v: string) => `recorded: ${v}`,
+    remove: (code: string) => `${code} as recorded`,
+    measured: "Measured", predicted: "Predicted", wall: "Wall time", faster: "Times as fast",
+    busy: "Workers in user code", least: "At least",
+    tipLeast: "The longest chain of CFs, or all useful work divided by the workers, whichever is more: no " +
+      "distribution and no network beats it", messages: "Messages",
+    estimate: "Estimate from a sample of the run; the exact answer is on its way.",
+    exact: (cfs: number) => `Exact simulation of ${counted(cfs, "CF")}.`,
+    dividing: "The predicted run is being divided into factors…",
+    divided: "Factors are those of the predicted run, divided as in a report.",
+    results: "Result", factors: "Factors, share of all workers' time",
+    lanes: "What workers do", load: "Load of nodes", loadTip: "Share of workers' time in user code",
+    more: (shown: number, all: number) => `the first ${shown} of ${all} workers`,
+    rowOf: (n: number) => `a row is ${counted(n, "node")}`, idle: "no user code",
+    first: "The program is being prepared: this takes a few seconds for a million CFs.",
+  },
+  {
+    machine: "Машина", asRecorded: "Как в записи", nodes: "Узлы", workers: "Рабочих потоков на узле",
+    latency: "Задержка связи, мкс", bandwidth: "Пропускная способность связи, МБ/с", noLimit: "без предела",
+    speed: (code) => `Скорость ${code}, раз`, code: "Какой фрагмент кода изменить",
+    none: "выберите…", bySlider: (what) => `${what}: ползунок`, recorded: (v) => `в записи: ${v}`,
+    remove: (code) => `${code} как в записи`,
+    measured: "Измерено", predicted: "Предсказано", wall: "Время работы", faster: "Во сколько раз быстрее",
+    busy: "Потоки в коде пользователя", least: "Не меньше",
+    tipLeast: "Самая длинная цепочка ФВ или вся полезная работа, делённая на потоки, — что больше: быстрее " +
+      "не бывает ни при каком распределении и ни в какой сети", messages: "Сообщения",
+    estimate: "Оценка по выборке из запуска; точный ответ считается.",
+    exact: (cfs) => `Точная симуляция: ${counted(cfs, "CF")}.`,
+    dividing: "Предсказанный запуск делится на факторы…",
+    divided: "Факторы предсказанного запуска — те же, что дал бы отчёт.",
+    results: "Итог", factors: "Факторы, доля времени всех рабочих потоков",
+    lanes: "Что делают рабочие потоки", load: "Загрузка узлов",
+    loadTip: "Доля времени потоков в коде пользователя",
+    more: (shown, all) => `первые ${shown} рабочих потоков из ${all}`,
+    rowOf: (n) => `в строке ${counted(n, "node")}`, idle: "нет кода пользователя",
+    first: "Программа готовится: на миллион ФВ уходит несколько секунд.",
+  },
+);
