@@ -102,7 +102,8 @@ func (f *film) picture(wall int64) *Picture {
 		for k := range windows {
 			from, to := wall*int64(k)/windows, wall*int64(k+1)/windows
 			ns := 0.0
-			for j := from / f.wide; j*f.wide < to; j++ { // windows are finer than those shown
+			// These windows are finer than those shown. After the last CF there are none.
+			for j := from / f.wide; j*f.wide < to && j < int64(len(row)); j++ {
 				a, b := max(from, j*f.wide), min(to, (j+1)*f.wide)
 				ns += float64(row[j]) * float64(b-a) / float64(f.wide)
 			}
