@@ -36,7 +36,7 @@ func pageWhatIf(t *testing.T, p *pages) {
 
 	// By a field: links that are a hundred times as slow.
 	field := `[...document.querySelectorAll("main label")].find(l => l.textContent.includes("Latency")).control`
-	query[bool](b, `(e => { e.value = "10000"; e.dispatchEvent(new Event("change", {bubbles: true})); return true })(`+
+	query[bool](b, `(e => { e.value = "10000"; return e.dispatchEvent(new Event("change", {bubbles: true})) })(`+
 		field+`)`)
 	b.wait(`location.search.includes("f.whatif.latency=10000")`)
 	ready()

@@ -293,7 +293,7 @@ func predict(ctx context.Context, line *console.Progress, o *predictOptions,
 	err = procs.Each(ctx, runtime.GOMAXPROCS(0), len(machines), func(_, i int) (err error) {
 		if i > 0 && o.out != "" {
 			results[i], err = s.Write(ctx, machines[i], o.out, &trace.RunInfo{CommandLine: os.Args,
-				Versions: map[string]string{"whyslow": readVersion().Version}})
+				Exit: console.Stuck, Versions: map[string]string{"whyslow": readVersion().Version}})
 		} else {
 			results[i], err = s.Run(ctx, machines[i])
 		}

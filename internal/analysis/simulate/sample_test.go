@@ -32,8 +32,8 @@ func chains(count, length int) string {
 		for c := range count {
 			own := 2000 + 3000*i/length + c*37
 			cf := 1 + i*count + c
-			fmt.Fprintf(&b, "%d n0 s0 CFEvents.onStarted cf=0.%d\n%d n0 s0 CFEvents.onFinished cf=0.%d cpu=%d\n", t, cf,
-				t+own, cf, own)
+			fmt.Fprintf(&b, "%d n0 s0 CFEvents.onStarted cf=0.%d\n", t, cf)
+			fmt.Fprintf(&b, "%d n0 s0 CFEvents.onFinished cf=0.%d cpu=%d\n", t+own, cf, own)
 			t += own
 			if i < length-1 {
 				create(fmt.Sprintf(" parent=0.%d", cf))

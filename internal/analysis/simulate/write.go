@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // Write is Run that writes the run as a trace to a folder that is not there yet. by says who makes it, and
-// gets the rest of the trace's run.json.
+// gets the rest of the trace's run.json; its Exit is the exit code of a program that gets stuck.
 func (s *Simulator) Write(ctx context.Context, m Machine, dir string, by *trace.RunInfo) (*Result, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return nil, os.ErrExist
@@ -44,9 +43,9 @@ func (s *Simulator) Write(ctx context.Context, m Machine, dir string, by *trace.
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir)) // part of a prediction is of no use
 	}
-	info.Ended = trace.EndedDone
+	info.Ended, info.Exit = trace.EndedDone, 0
 	if r.Left > 0 {
-		info.Ended, info.Exit = trace.EndedStuck, console.Stuck
+		info.Ended, info.Exit = trace.EndedStuck, by.Exit
 	}
 	return r, trace.WriteRunInfo(dir, &info)
 }
