@@ -131,8 +131,8 @@ func single(points []Point, k int, v *variable, nodes int32) string {
 		}
 	}
 	for _, a := range []int32{nodes, nodes - 1} {
-		for b := high - low; b <= high-low+2 && a > 1; b++ {
-			if c, ok := holds(func(x int32) int32 { return (x - less) * a / b }); b > a && ok && c == 0 {
+		for b := max(high-low, a+1); b <= high-low+2 && a > 1; b++ {
+			if c, ok := holds(func(x int32) int32 { return (x - less) * a / b }); ok && c == 0 {
 				return fmt.Sprintf("%s * %d / %d", v.text(less, true), a, b)
 			}
 		}

@@ -147,6 +147,20 @@ func TestSource(t *testing.T) {
 	})
 }
 
+// An index that is always the same tells nothing of the nodes, and another one does.
+func TestConstantIndex(t *testing.T) {
+	p := compiled(t, twoLoops)
+	f := &placement.File{Program: "prog.fa", Nodes: 2, DFs: []placement.DFs{{Name: "x", Places: []placement.Box{
+		{Node: 0, At: []placement.Range{{0, 1, 1}, {4, 4, 1}}},
+		{Node: 1, At: []placement.Range{{2, 2, 1}, {4, 4, 1}}},
+		{Node: 0, At: []placement.Range{{3, 5, 1}, {4, 4, 1}}}}}}}
+	rules, _ := f.Source(p, &placement.File{})
+	const want = "locator_cyclic x[i][j] => (i < 2 ? 0 : (i < 3 ? 1 : 0));"
+	if len(rules) == 0 || len(rules[0].Text) != 1 || rules[0].Text[0] != want {
+		t.Errorf("%+v, not %s", rules, want)
+	}
+}
+
 // The simplest expression is found, and written where rules are, or can be added.
 func TestRules(t *testing.T) {
 	const source = `import make(int, name) as make;
