@@ -201,13 +201,19 @@ func (w *worker) step(c *cf) {
 			c.stage = stageRun
 
 		case stageRun:
-			if !c.ready {
+			waited := c.ready // and was counted; else it starts at once
+			if !waited {
 				c.ready = true
-				w.readied.Add(1)
 				w.noticeReady(c)
 			}
 			if w.hold(c) {
+				if !waited {
+					w.readied.Add(1)
+				}
 				return
+			}
+			if waited {
+				w.readied.Add(-1)
 			}
 			if w.execute(c) {
 				if w.err != nil {
@@ -322,7 +328,6 @@ func (w *worker) execute(c *cf) bool {
 	e, st := w.n.eng, c.st
 	w.unplaced(c)
 	c.exec++
-	w.readied.Add(-1)
 	if e.cfg.Records != nil {
 		w.record(c)
 	}

@@ -110,11 +110,16 @@ func (l *List) ready(ctx context.Context) error {
 			if b.N == 0 {
 				continue
 			}
-			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at, lo: maxTime, hi: minTime}
-			for i, k := range b.Kind {
+			blk := block{ordinal: int32(len(f.blocks)), n: int32(b.N), at: at, lo: b.First, hi: b.Last}
+			for _, k := range b.Kind {
 				blk.kinds.add(k)
-				t := model.Common(b.Time[i], l.nodes[c.Node].clock)
-				blk.lo, blk.hi = min(blk.lo, t), max(blk.hi, t)
+			}
+			if clock := l.nodes[c.Node].clock; len(clock) > 0 {
+				blk.lo, blk.hi = maxTime, minTime
+				for _, t := range b.Time {
+					t = model.Common(t, clock)
+					blk.lo, blk.hi = min(blk.lo, t), max(blk.hi, t)
+				}
 			}
 			f.blocks = append(f.blocks, blk)
 		}
