@@ -89,6 +89,13 @@ var truths = []knownCause{
 			n := int(a.Evidence["times"].(float64))
 			return fmt.Sprintf("-n 2 -w 1 tiny_chains.fa 8 %d %d", 2500/n, n)
 		}, processor: true},
+	{name: "a grid of tiny CFs on two nodes", fault: "-n 2 -w 1 tiny_grid.fa 512 30 2",
+		first: []string{"too-small"}, says: []string{"One CF should do the work of"},
+		never: []string{"into smaller CFs", "into more CFs", "use smaller fragments"},
+		mend: func(a *advise.Advice) string {
+			n := int(a.Evidence["times"].(float64))
+			return fmt.Sprintf("-n 2 -w 1 tiny_grid.fa %d 30 %d", 512/n, 2*n)
+		}},
 	{name: "one slow CF", fault: "-w 2 slow_cf.fa 1", mended: "-w 2 slow_cf.fa 8",
 		first: []string{"parallelism"}, says: []string{"Divide `slow`"},
 		never: []string{"CFs are too small", "Divide `work`"}},

@@ -125,8 +125,8 @@ func shareCPU(list []slice, cpu int64) {
 	}
 }
 
-// gapQueue is how long the thread waited for a core before an execution, so far: a gap may have several spans,
-// and end with one.
+// gapQueue is how long the thread waited for a core before an execution, so far: a gap may have several
+// spans, and end with one.
 type gapQueue struct {
 	run int
 	ns  int64

@@ -47,6 +47,7 @@ void c_work_on(int core, int us)
     sched_setaffinity(0, sizeof before, &before);
 }
 void c_step(OutputDF &c, int before, int us) { sink = spin(us); c.setValue(before + 1); }
+void c_mix(OutputDF &c, int a, int b, int us) { sink = spin(us); c.setValue((a + b) % 1000); }
 void c_make(OutputDF &c, int bytes, int us) { sink = spin(us); c.create<char>(bytes)[0] = 1; }
 void c_grow(OutputDF &c, const InputDF &, int bytes, int us) { c_make(c, bytes, us); }
 void c_eat(const InputDF &, int us) { sink = spin(us); }

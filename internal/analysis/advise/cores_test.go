@@ -132,3 +132,43 @@ func TestWhoTookTheCores(t *testing.T) {
 		t.Errorf("the kernel says nothing: %s", x.Text)
 	}
 }
+
+// TestAskedWhenItsTurnCame: a CF asks for a DF of another node when its worker has come to it, behind many
+// tiny CFs. With these merged it asks that much sooner.
+func TestAskedWhenItsTurnCame(t *testing.T) {
+	const cfs, us = 200, 1000
+	var b strings.Builder
+	fmt.Fprintf(&b, "#node 0\n#code 1 block atomic at=p.fa:1:1\n#code 2 main sub\n"+
+		"#code 3 use atomic at=p.fa:2:1\n"+
+		"#site 1 code=1 at=p.fa:5:1\n#site 2 code=2\n#site 3 code=3 at=p.fa:6:1\n#df 1 x [1 1]\n"+
+		"0 s0 Global.onProgramStarted\n0 CF.onCreated cf=0.1 site=2\n0 CF.onReady 0.1\n0 CF.onStarted 0.1\n"+
+		"0 CF.onCreated cf=0.999 site=3 parent=0.1\n")
+	for i := range cfs {
+		fmt.Fprintf(&b, "0 CF.onCreated cf=0.%d site=1 parent=0.1\n0 CF.onReady 0.%[1]d\n", i+2)
+	}
+	fmt.Fprintf(&b, "0 CF.onFinished 0.1\n")
+	for i := range cfs {
+		at := i * 10 * us
+		fmt.Fprintf(&b, "%d CF.onStarted 0.%d\n%d CF.onFinished 0.%[2]d\n", at+8*us, i+2, at+10*us)
+	}
+	end := cfs * 10 * us
+	fmt.Fprintf(&b, "%d DF.onRequested df=1 cf=0.999 node=1 request=0.1\n", end+us)
+	fmt.Fprintf(&b, "%d s1 DF.onReceived df=1 from=1 message=1.1 request=0.1 cf=0.999\n", end+21*us)
+	fmt.Fprintf(&b, "%d CF.onReady 0.999\n%d CF.onStarted 0.999 inputs=[1]\n%d CF.onFinished 0.999\n", end+22*us,
+		end+23*us, end+24*us)
+	fmt.Fprintf(&b, "%d Global.onProgramFinished\n", end+24*us)
+	fmt.Fprintf(&b, "#node 1\n#code 1 make atomic at=p.fa:3:1\n#site 1 code=1 at=p.fa:7:1\n#df 1 x [1 1]\n"+
+		"0 Global.onProgramStarted\n0 CF.onCreated cf=1.1 site=1\n0 CF.onReady 1.1\n1 CF.onStarted 1.1\n"+
+		"2 CF.onFinished 1.1\n2 DF.onCreate df=1 cf=1.1\n")
+	fmt.Fprintf(&b, "%d s1 DF.onRequestReceived df=1 from=0 request=0.1\n", end+11*us)
+	fmt.Fprintf(&b, "%d s1 DF.onSent df=1 to=0 message=1.1 request=0.1\n", end+11*us)
+	fmt.Fprintf(&b, "%d Global.onProgramFinished\n", end+11*us)
+	x := analyse(t, b.String()).find("too-small")
+	if x == nil {
+		t.Fatal("nothing is said of CFs of 2 us that cost 8 us")
+	}
+	times := x.Evidence["times"].(int64)
+	if want := float64(cfs*8*us) * (1 - 1/float64(times)); float64(x.GainWallNS) < 0.9*want {
+		t.Errorf("%d ns are promised; merging %d CFs saves %.0f", x.GainWallNS, times, want)
+	}
+}

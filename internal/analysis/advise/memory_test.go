@@ -76,7 +76,8 @@ func TestSecondCopiesCount(t *testing.T) {
 	if want := "all DFs would take at most 4.0 MB instead of 40.0 MB"; !strings.Contains(x.Text, want) {
 		t.Errorf("it does not say %q: %s", want, x.Text)
 	}
-	if want := "10 DFs of `x` (20.0 MB, made by `make` (p.fa:5)) were still held"; !strings.Contains(x.Text, want) {
+	want := "10 DFs of `x` (20.0 MB, made by `make` (p.fa:5)) were still held"
+	if !strings.Contains(x.Text, want) {
 		t.Errorf("it does not say %q: %s", want, x.Text)
 	}
 }

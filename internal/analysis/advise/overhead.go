@@ -128,11 +128,20 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	if work := a.processorTime() - a.res.Factors.U.NS; work > 0 { // all that was no work of CFs
 		evidence["processor_ns"] = work - work/times
 	}
-	wall := a.res.WallNS - a.replay.wall(a.replay.merged(times, a.ownDoing(system),
-		a.facts.Shortest))
-	a.addWall("too-small", wall, words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
+	c := a.replay.merged(times, a.ownDoing(system), a.facts.Shortest)
+	takes := a.replay.wall(c)
+	wall := a.res.WallNS - takes
+	bound := words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
 		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,
-		words.Time(a.res.WallNS-wall)),
+		words.Time(takes))
+	// Whether merged CFs exchange data less often is up to the program.
+	c.links = nowhere
+	if least := a.replay.wall(c); float64(takes-least) > worthwhile*float64(a.res.WallNS) {
+		bound = words.Say("%s Of that, messages between nodes take %s, which is less if they become fewer.",
+			"%s Из них %s занимают сообщения между узлами; если их станет меньше, запуск займёт меньше.", bound,
+			words.Time(takes-least))
+	}
+	a.addWall("too-small", wall, bound,
 		evidence, words.Say("%s One CF should do the work of %d.", "%s Стоит объединить их по %d.", text, times)).
 		by(merged(times))
 }

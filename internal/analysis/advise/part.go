@@ -3,6 +3,7 @@ package advise
 import (
 	"cmp"
 	"math"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
@@ -36,6 +37,7 @@ const (
 	edgeEnd                     // after the end of from
 	edgeStart                   // after the start of from
 	edgeRequest                 // after the CF was here
+	edgeAsked                   // after the end of from, when a worker could ask for the DF
 )
 
 // noWorker is the number of the worker of an execution that was on none.
@@ -173,7 +175,7 @@ func (p *parter) renumber(g procs.Group) error {
 		return err
 	}
 	for i := range p.Edges {
-		if e := &p.Edges[i]; e.Kind == edgeEnd || e.Kind == edgeStart {
+		if e := &p.Edges[i]; e.Kind == edgeEnd || e.Kind == edgeStart || e.Kind == edgeAsked {
 			e.From = numbers[e.From]
 		}
 	}
@@ -305,14 +307,38 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	x.Cost = cost(int64(x.Cost) + max(there-left-w.Post, 0) + sending)
 	p.Edges = append(p.Edges, x)
 	if w.Requested && q.CF == m.ExecCF[e] {
-		asking := q.Received - w.Ask - control
-		if asking > longStart {
-			asking = 0 // it waited for another DF first
+		asked := q.Received - w.Ask
+		x := edge{Kind: edgeRequest, Way: x.Way}
+		since := control
+		if asked-control > longStart { // the CF was queued, or waited for another DF first
+			if before, ok := p.lastRun(node, asked); ok && m.EndOf(before) > control && p.before(before, e) {
+				since, x.Kind, x.From = m.EndOf(before), edgeAsked, uint32(before)
+			}
 		}
-		p.Edges = append(p.Edges, edge{Kind: edgeRequest, Way: x.Way,
-			Lag:  q.Received - control + (msg.Sent - both) + (msg.Received - msg.Sent),
-			Cost: cost(asking + sending)})
+		x.Lag = q.Received - since + (msg.Sent - both) + (msg.Received - msg.Sent)
+		if asked-since <= longStart {
+			sending += asked - since
+		}
+		x.Cost = cost(sending)
+		p.Edges = append(p.Edges, x)
 	}
+}
+
+// lastRun is the execution at a node that ended last before a time.
+func (p *parter) lastRun(node int32, at int64) (last int, ok bool) {
+	m := p.m
+	for _, w := range m.Nodes[node].Workers {
+		n := sort.Search(w.End-w.First, func(i int) bool { return m.ExecStart[w.First+i] >= at })
+		for e := w.First + n - 1; e >= max(w.First, w.First+n-2); e-- { // one may be running
+			if m.ExecEnd[e] != model.None && m.EndOf(e) <= at {
+				if !ok || m.EndOf(e) > m.EndOf(last) {
+					last, ok = e, true
+				}
+				break
+			}
+		}
+	}
+	return last, ok
 }
 
 // receipt gives the message that brought an input: the answer to the CF's own request, else the last that had

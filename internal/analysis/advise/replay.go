@@ -108,7 +108,7 @@ func (r *replay) earliest(e uint32, s *times, c *change) int64 {
 		edge := &r.Edges[i]
 		t := edge.Lag
 		switch edge.Kind {
-		case edgeEnd:
+		case edgeEnd, edgeAsked:
 			t += s.end[edge.From]
 		case edgeStart:
 			t += s.start[edge.From]
@@ -127,7 +127,7 @@ func (r *replay) earliest(e uint32, s *times, c *change) int64 {
 		if edge.Way != 0 && c.links != nil {
 			w := &r.Transfers[edge.Way-1]
 			post, ask, answer := c.links(w)
-			if edge.Kind == edgeRequest {
+			if edge.Kind == edgeRequest || edge.Kind == edgeAsked {
 				t += ask - w.Ask + answer - w.Answer
 			} else {
 				t += post - w.Post + answer - w.Answer
