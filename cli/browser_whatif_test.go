@@ -59,5 +59,9 @@ func pageWhatIf(t *testing.T, p *pages) {
 	if again := query[string](b, wall); again != before {
 		t.Errorf("as recorded again: %s, first %s", again, before)
 	}
+	b.click("main button", "Run the balancer")
+	b.wait(`document.querySelector(".profile").innerText.includes("On this machine the strategy")`)
+	b.wait(`document.querySelector(".profile [role=table]").innerText.includes("Balancer puts it on")`)
+	b.settle()
 	b.quiet("what if")
 }

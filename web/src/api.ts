@@ -284,6 +284,15 @@ export interface Prediction { sampled: boolean; nodes: number; workers: number; 
   messages: number; doubts: string[]; picture: Picture | null /* null for an estimate */ }
 /** GET /api/runs/ID/whatif/factors: the same run, divided as in a report. */
 export interface Division { total_ns: number; factors: Factors }
+/** GET /api/runs/ID/whatif/profile: what the recorded run's CFs cost, by code fragment and by label (the 1000
+ * that take most time). GET /api/runs/ID/whatif/balance, with a machine as for predict: the same, and where
+ * the balancer would put them there. */
+export interface Profile { codes: ProfileRow[]; labels: ProfileRow[]; more: number;
+  strategy: string /* "": the balancer was not asked */; wall_ns: number;
+  located_ns: number /* predicted for where locators place the program */ }
+export interface ProfileRow { code: number; title: string; count: number; ns: number;
+  bytes: number /* of the DFs that it makes */; traffic: number /* bytes of inputs from other nodes */;
+  ran: { node: number; ns: number }[] /* most time first */; put: { node: number; ns: number }[] }
 
 /** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with its folder. GET
  * /api/runs/ID/events.csv: the whole list, as in /events. */

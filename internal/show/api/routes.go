@@ -62,6 +62,8 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/whatif/estimate":     askProgram(2, (*whatif.Program).Estimate),
 		"/whatif/predict":      askProgram(2, (*whatif.Program).Predict),
 		"/whatif/factors":      askProgram(8, (*whatif.Program).Divide),
+		"/whatif/profile":      askProgram(2, (*whatif.Program).Profile),
+		"/whatif/balance":      askProgram(6, (*whatif.Program).Balance),
 	} {
 		mux.HandleFunc("GET /api/runs/{id}"+path, s.ask(f))
 	}

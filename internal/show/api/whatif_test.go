@@ -107,6 +107,50 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
+// The profile has all useful time, by code fragment and by label; the balancer places it on the nodes asked
+// for.
+func TestWhatIfProfile(t *testing.T) {
+	s, ids := serve(t, api.Config{}, heat(t))
+	url := s.URL + "/api/runs/" + ids[0] + "/whatif"
+	type place struct {
+		Node int
+		NS   int64
+	}
+	type row struct {
+		NS       int64
+		Ran, Put []place
+	}
+	type profile struct {
+		Codes, Labels []row
+		Strategy      string
+		Wall          int64 `json:"wall_ns"`
+		Located       int64 `json:"located_ns"`
+	}
+	useful := asked[prediction](t, url+"/predict").Useful
+	plain, best := asked[profile](t, url+"/profile"), asked[profile](t, url+"/balance?nodes=2")
+	if plain.Strategy != "" || best.Strategy == "" || best.Wall > best.Located || best.Wall == 0 {
+		t.Errorf("%+v, balanced %+v", plain, best)
+	}
+	for _, list := range [][]row{plain.Codes, plain.Labels, best.Codes, best.Labels} {
+		sum, ran, put := int64(0), int64(0), int64(0)
+		for _, r := range list {
+			sum += r.NS
+			for _, p := range r.Ran {
+				ran += p.NS
+			}
+			for _, p := range r.Put {
+				put += p.NS
+				if p.Node > 1 {
+					t.Errorf("the balancer puts something on node %d of 2", p.Node)
+				}
+			}
+		}
+		if sum != useful || ran != useful || put != useful && put != 0 {
+			t.Errorf("%d ns are useful; rows have %d, on nodes %d, by the balancer %d", useful, sum, ran, put)
+		}
+	}
+}
+
 // Whoever asks for what cannot be gets one line.
 func TestWhatIfBad(t *testing.T) {
 	s, ids := serve(t, api.Config{}, heat(t))
@@ -119,7 +163,7 @@ func TestWhatIfBad(t *testing.T) {
 		"speed=step=0":             `speed="step=0": give CODE=FACTOR, with a factor from 0.001 to 1000`,
 		"speed=" + "step" + "=NaN": `speed="step=NaN": give CODE=FACTOR, with a factor from 0.001 to 1000`,
 	} {
-		for _, what := range []string{"predict", "estimate", "factors"} {
+		for _, what := range []string{"predict", "estimate", "factors", "balance"} {
 			status, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/whatif/"+what+"?"+question)
 			var why struct{ Error string }
 			if err := json.Unmarshal(body, &why); err != nil || status/100 != 4 || why.Error != want {

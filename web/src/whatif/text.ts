@@ -19,6 +19,14 @@ export const text = dictionary(
     lanes: "What workers do", load: "Load of nodes", loadTip: "Share of workers' time in user code",
     more: (shown: number, all: number) => `the first ${shown} of ${all} workers`,
     rowOf: (n: number) => `a row is ${counted(n, "node")}`, idle: "no user code",
+    profile: "Profile", label: "Label", labels: "Labels", traffic: "Traffic", ran: "Ran on",
+    put: "Balancer puts it on", tipSize: "Bytes of the DFs that it makes",
+    tipTraffic: "Bytes of its inputs that were on other nodes",
+    tipRan: "Nodes with most of its time, and their share of it", balance: "Run the balancer",
+    balancing: "The balancer tries its strategies on this machine: that may take minutes for a large run.",
+    balanced: (strategy: string, wall: string, located: string) =>
+      `On this machine the strategy ${strategy} is best: ${wall} are predicted, and ${located} for the locators.`,
+    moreLabels: (n: number) => `${counted(n, "other")} take less time and are not listed.`,
     first: "The program is being prepared: this takes a few seconds for a million CFs.",
   },
   {
@@ -40,6 +48,14 @@ export const text = dictionary(
     loadTip: "Доля времени потоков в коде пользователя",
     more: (shown, all) => `первые ${shown} рабочих потоков из ${all}`,
     rowOf: (n) => `в строке ${counted(n, "node")}`, idle: "нет кода пользователя",
+    profile: "Профиль", label: "Метка", labels: "Метки", traffic: "Обмен", ran: "Выполнялся на узлах",
+    put: "Балансировщик поместил бы на", tipSize: "Объём ФД, которые он производит",
+    tipTraffic: "Объём его входов, которые были на других узлах",
+    tipRan: "Узлы, где больше всего его времени, и их доля", balance: "Запустить балансировщик",
+    balancing: "Балансировщик пробует стратегии на этой машине: для большого запуска это минуты.",
+    balanced: (strategy, wall, located) =>
+      `На этой машине лучшая стратегия — ${strategy}: предсказано ${wall}, а с локаторами ${located}.`,
+    moreLabels: (n) => `Не показано меток с меньшим временем: ${n}.`,
     first: "Программа готовится: на миллион ФВ уходит несколько секунд.",
   },
 );

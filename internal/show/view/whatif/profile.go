@@ -1,0 +1,154 @@
+package whatif
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/whyslow/whyslow/internal/analysis/balance"
+	"github.com/whyslow/whyslow/internal/analysis/simulate"
+)
+
+// mostLabels is how many labels a profile lists, those that take most time.
+const mostLabels = 1000
+
+// Profile tells of every code fragment and label what its CFs cost, and where they are.
+type Profile struct {
+	Codes  []Row `json:"codes"`  // by time, most first
+	Labels []Row `json:"labels"` // likewise
+	More   int   `json:"more"`   // labels that are not listed
+	// Strategy is that of the balancer's best distribution, WallNS what is predicted for it, LocatedNS for where
+	// locators place the program; "": the balancer was not asked.
+	Strategy  string `json:"strategy"`
+	WallNS    int64  `json:"wall_ns"`
+	LocatedNS int64  `json:"located_ns"`
+}
+
+// Row sums up the CFs of a code fragment or label. Times are those of user code in nanoseconds.
+type Row struct {
+	Code    int     `json:"code"`
+	Title   string  `json:"title"`
+	Count   int     `json:"count"` // executions
+	NS      int64   `json:"ns"`
+	Bytes   int64   `json:"bytes"`   // of the DFs that it makes
+	Traffic int64   `json:"traffic"` // bytes of its inputs that were on other nodes
+	Ran     []Place `json:"ran"`     // the node with most of its time first
+	Put     []Place `json:"put"`     // by the balancer
+}
+
+// Place is how much of a row's time is on a node.
+type Place struct {
+	Node int   `json:"node"`
+	NS   int64 `json:"ns"`
+}
+
+// Profile profiles the recorded run. It fails as Predict does.
+func (p *Program) Profile(ctx context.Context, q Query) (*Profile, error) {
+	if _, err := p.machine(&q); err != nil {
+		return nil, err
+	}
+	return p.profile(ctx, nil)
+}
+
+// Balance is Profile that also tells where the balancer would put everything on a machine.
+func (p *Program) Balance(ctx context.Context, q Query) (*Profile, error) {
+	m, err := p.machine(&q)
+	if err != nil {
+		return nil, err
+	}
+	r, err := balance.Compute(ctx, p.s, balance.Options{Machine: m})
+	if err != nil {
+		return nil, err
+	}
+	best := r.Best() // there is one without a limit of memory
+	place := best.Place
+	if place == nil {
+		place = p.s.Located(m.Nodes)
+	}
+	a, err := p.profile(ctx, place)
+	if err == nil {
+		a.Strategy, a.WallNS = best.Strategy, best.Predicted.WallNS
+		a.LocatedNS = r.Of(balance.Recorded).Predicted.WallNS
+	}
+	return a, err
+}
+
+// profile sums up; put is where the balancer puts the program, nil: it was not asked.
+func (p *Program) profile(ctx context.Context, put *simulate.Placement) (*Profile, error) {
+	tasks := p.s.Tasks()
+	ran := p.s.Located(p.s.Recorded().Nodes)
+	codes, labels := map[int]*sum{}, map[string]*sum{}
+	for x := range tasks.Executions() {
+		if x&0xffff == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		cf, _ := tasks.CF(x)
+		if !p.m.Atomic(cf) {
+			continue
+		}
+		code, title := p.m.CodeOf(cf), p.m.CFTitle(cf)
+		a, b := codes[code], labels[title]
+		if a == nil {
+			a = newSum(code, p.m.Codes[code].Name)
+			codes[code] = a
+		}
+		if b == nil {
+			b = newSum(code, title)
+			labels[title] = b
+		}
+		for _, s := range []*sum{a, b} {
+			s.Count++
+			s.NS += tasks.Own(x)
+			for _, v := range tasks.Outputs(x) {
+				s.Bytes += tasks.Size(v)
+			}
+			for _, v := range tasks.Inputs(x) {
+				if v != 0 && ran.Values[v] != ran.Executions[x] {
+					s.Traffic += tasks.Size(v)
+				}
+			}
+			s.ran[ran.Executions[x]] += tasks.Own(x)
+			if put != nil {
+				s.put[put.Executions[x]] += tasks.Own(x)
+			}
+		}
+	}
+	a := &Profile{Codes: rows(codes), Labels: rows(labels)}
+	if n := len(a.Labels); n > mostLabels {
+		a.Labels, a.More = a.Labels[:mostLabels], n-mostLabels
+	}
+	return a, nil
+}
+
+// sum is a row whose places are not in order yet.
+type sum struct {
+	Row
+	ran, put map[uint16]int64
+}
+
+func newSum(code int, title string) *sum {
+	return &sum{Row{Code: code, Title: title}, map[uint16]int64{}, map[uint16]int64{}}
+}
+
+func rows[K comparable](sums map[K]*sum) []Row {
+	list := make([]Row, 0, len(sums))
+	for _, s := range sums {
+		s.Ran, s.Put = places(s.ran), places(s.put)
+		list = append(list, s.Row)
+	}
+	slices.SortFunc(list, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Title, b.Title))
+	})
+	return list
+}
+
+func places(by map[uint16]int64) []Place {
+	list := []Place{}
+	for node, ns := range by {
+		list = append(list, Place{int(node), ns})
+	}
+	slices.SortFunc(list, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Node, b.Node))
+	})
+	return list
+}
