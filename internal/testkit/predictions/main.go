@@ -1,12 +1,11 @@
 // Predictions holds "whyslow predict" against reality: it runs programs on machines of several shapes,
 // predicts each run from each of the others, and writes a page with the errors.
 //
-//	go run ./internal/testkit/predictions [-runs 5] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
+//	go run ./internal/testkit/predictions [-runs 8] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
 //
-// Every shape runs several times, in turns with the others. What other programs of the computer take makes
-// runs longer and never shorter, so the run at the lower quartile of wall times is what is predicted, and what
-// others are predicted from; half the distance between the longest and the shortest is the noise that no
-// prediction can go below.
+// Every shape runs several times, in turns with the others. Of the half that other programs of the computer
+// disturbed least, the run whose wall time is the median is what is predicted, and what others are predicted
+// from; half the distance between the longest and the shortest is the noise that no prediction can go below.
 package main
 
 import (
@@ -21,7 +20,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // program is one with its arguments, and the flags of its links.
@@ -61,6 +62,7 @@ type run struct {
 	wall    float64            // ns
 	useful  float64            // ns of all workers
 	noise   float64            // part of wall
+	others  float64            // other programs had that part of the cores, beyond those that no worker needs
 	factors map[string]float64 // parts of all processor time, without cores beyond the workers
 }
 
@@ -71,15 +73,23 @@ type guess struct {
 	wall, real  float64 // ns
 	useful      float64 // time in user code, beside that on the machine that the prediction starts from
 	noise       float64
-	factor      string // that is farthest off
+	others      float64 // likewise, of the run that is predicted
+	disturbed   bool    // that one, or the one it is predicted from
+	factor      string  // that is farthest off
 	factorError float64
 }
 
 func (g *guess) error() float64 { return g.wall/g.real - 1 }
 
+// mostOthers is what other programs may have of the cores in a run that counts as undisturbed.
+const mostOthers = 0.05
+
+// fewest predictions of a kind are worth a summary.
+const fewest = 10
+
 var (
 	whyslow string
-	repeats = flag.Int("runs", 5, "runs of each program on each machine")
+	repeats = flag.Int("runs", 8, "runs of each program on each machine")
 	page    = flag.String("o", "docs/predictions.md", "the page to write")
 )
 
@@ -139,20 +149,28 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 		for _, s := range shapes() {
 			dir := filepath.Join(tmp, fmt.Sprintf("%d-%d-%d", k, s.nodes, s.workers))
 			flags := append(append([]string{"run", "-q", "-o", dir}, s.flags()...), p.links...)
-			if _, err := output(append(append(flags, filepath.Join("examples", p.file)), p.args...)...); err != nil {
-				return nil, err
+			begin := busy()
+			cmd := exec.Command(whyslow, append(append(flags, filepath.Join("examples", p.file)), p.args...)...)
+			if text, err := cmd.CombinedOutput(); err != nil {
+				return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
 			}
+			own := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			others := max(0, busy()-begin-own)
 			r, err := read(dir)
 			if err != nil {
 				return nil, err
 			}
+			workers := float64(s.nodes * s.workers)
+			r.others = max(0, float64(others)/r.wall-float64(runtime.NumCPU())+workers) / workers
 			runs[s] = append(runs[s], r)
 		}
 	}
 	chosen := map[shape]run{}
 	for s, l := range runs {
+		slices.SortFunc(l, func(a, b run) int { return cmp.Compare(a.others, b.others) })
+		l = l[:(len(l)+1)/2]
 		slices.SortFunc(l, func(a, b run) int { return cmp.Compare(a.wall, b.wall) })
-		m := l[len(l)/4]
+		m := l[len(l)/2]
 		m.noise = (l[len(l)-1].wall - l[0].wall) / 2 / m.wall
 		chosen[s] = m
 	}
@@ -169,8 +187,9 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 				return nil, err
 			}
 			real := chosen[to]
-			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise,
-				useful: real.useful / chosen[from].useful}
+			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise, others: real.others,
+				disturbed: max(real.others, chosen[from].others) > mostOthers,
+				useful:    real.useful / chosen[from].useful}
 			for f, share := range real.factors {
 				if d := r.factors[f] - share; math.Abs(d) > math.Abs(g.factorError) {
 					g.factor, g.factorError = f, d
@@ -223,6 +242,20 @@ func output(args ...string) ([]byte, error) {
 	return out, nil
 }
 
+// busy is how long the cores of this computer have been busy since it started; 0 where that is not known.
+func busy() (sum time.Duration) {
+	text, _ := os.ReadFile("/proc/stat")
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, f := range strings.Fields(line) {
+		if i > 8 || i == 0 || i == 4 || i == 5 { // the name, idle, waiting for a disk, guests that others count
+			continue
+		}
+		ticks, _ := strconv.ParseInt(f, 10, 64)
+		sum += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	return sum
+}
+
 // write writes the page.
 func write(b *bytes.Buffer, all []guess) {
 	same := func(g *guess) bool { return g.from == g.to }
@@ -231,20 +264,33 @@ func write(b *bytes.Buffer, all []guess) {
 
 `+"`make predictions`"+` runs programs on machines of several shapes, nodes x workers, predicts each
 run from each of the others with `+"`whyslow predict --cores %d`"+`, and writes this page. Each program
-ran %d times on each machine. Other programs of the computer make runs longer, never shorter, so the run at the
-lower quartile of wall times counts. Noise is half the distance between the longest and the shortest run.
+ran %d times on each machine. Of the half of these runs that other programs of the computer disturbed least
+("others": they had that part of the cores, beyond those that no worker needs), the run with the median wall
+time counts. Noise is half the distance between the longest and the shortest of them.
+
+Undisturbed are predictions whose runs, the one that was recorded and the one that is predicted, lost at most
+%.0f %% to others. They have a line where there are at least %d.
 
 | | predictions | median error | 90 %% are within | within 10 %% or their noise | factors, median | factors, 90 %% |
 |---|--:|--:|--:|--:|--:|--:|
-`, runtime.NumCPU(), *repeats)
-	for _, k := range []struct {
+`, runtime.NumCPU(), *repeats, 100*mostOthers, fewest)
+	type kind struct {
 		name string
 		want func(*guess) bool
-	}{
-		{"of the recorded machine itself", same},
-		{"of other machines, from several workers", func(g *guess) bool { return !same(g) && !alone(g) }},
-		{"of other machines, from one worker", func(g *guess) bool { return !same(g) && alone(g) }},
-	} {
+	}
+	var kinds []kind
+	for _, anyhow := range []bool{false, true} {
+		of := func(name string, want func(*guess) bool) {
+			if !anyhow {
+				name += ", undisturbed"
+			}
+			kinds = append(kinds, kind{name, func(g *guess) bool { return (anyhow || !g.disturbed) && want(g) }})
+		}
+		of("of the recorded machine itself", same)
+		of("of other machines, from several workers", func(g *guess) bool { return !same(g) && !alone(g) })
+		of("of other machines, from one worker", func(g *guess) bool { return !same(g) && alone(g) })
+	}
+	for _, k := range kinds {
 		var walls, factors []float64
 		good := 0
 		for i := range all {
@@ -255,7 +301,7 @@ lower quartile of wall times counts. Noise is half the distance between the long
 				walls, factors = append(walls, 100*math.Abs(g.error())), append(factors, 100*math.Abs(g.factorError))
 			}
 		}
-		if len(walls) == 0 {
+		if len(walls) < fewest {
 			continue
 		}
 		slices.Sort(walls)
@@ -270,14 +316,14 @@ they share caches and memory, and the same CFs take longer: "user code" says how
 prediction comes from. No trace of one worker tells that, nor how long it takes to wake a thread or to send a
 message here, so predictions from one worker are extrapolations, and have a line of their own.
 
-| program | from | to | measured | predicted | error | noise | user code | factor farthest off |
-|---|---|---|--:|--:|--:|--:|--:|--:|
+| program | from | to | measured | predicted | error | noise | others | user code | factor farthest off |
+|---|---|---|--:|--:|--:|--:|--:|--:|--:|
 `)
 	for i := range all {
 		g := &all[i]
-		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %+.1f %% | %s %+.1f points |\n",
-			g.program, g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*(g.useful-1), g.factor,
-			100*g.factorError)
+		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %.0f %% | %+.1f %% | %s %+.1f points |\n",
+			g.program, g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*g.others, 100*(g.useful-1),
+			g.factor, 100*g.factorError)
 	}
 	b.WriteString("\nThe programs, in examples:\n\n")
 	for _, p := range programs {
