@@ -142,8 +142,8 @@ func (m *Model) MovesOf(cf CF) []Message {
 	return m.Moves[first : first+step/2+n]
 }
 
-// MovesWithin gives those migrations of a CF, as MovesOf does, that arrived, or left if they never did, within
-// two times.
+// MovesWithin gives the migrations of a CF, in the order of MovesOf, that arrived within two times, or left
+// then if they never arrived.
 func (m *Model) MovesWithin(cf CF, from, to int64) []Message {
 	moves := m.MovesOf(cf)
 	i := sort.Search(len(moves), func(i int) bool { return moves[i].at() >= from })

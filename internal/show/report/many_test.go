@@ -113,7 +113,8 @@ func executions(t testing.TB, n int) *trace.Reader {
 	for node := range 2 {
 		fmt.Fprintf(&text, "#node %d\n#code 1 loop while\n#site 1 code=1\n", node)
 	}
-	fmt.Fprintln(&text, "0 n0 Global.onProgramStarted\n0 n1 Global.onProgramStarted\n1 n0 CF.onCreated cf=0.1 site=1")
+	fmt.Fprintln(&text, "0 n0 Global.onProgramStarted\n0 n1 Global.onProgramStarted\n"+
+		"1 n0 CF.onCreated cf=0.1 site=1")
 	at := 10
 	for i := range n {
 		node, other := i%2, 1-i%2
