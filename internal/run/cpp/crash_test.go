@@ -32,7 +32,7 @@ func TestOutcomes(t *testing.T) {
 		"3 11 segmentation fault (SIGSEGV): the stack ran over",
 		"3 11 segmentation fault (SIGSEGV)",
 		"3 6 aborted (SIGABRT)",
-		"3 11 segmentation fault (SIGSEGV): access to address 0x0 in crash",
+		"3 11 segmentation fault (SIGSEGV) in crash",
 		"1 3 called exit(3)",
 		"1 4 called _exit(4)",
 		"1 5 called _Exit(5)",

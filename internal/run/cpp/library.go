@@ -378,7 +378,27 @@ func Alloc(t Type, size int) Value {
 	return Value{Type: t, Bits: uint64(p)}
 }
 
+// Overwritten is the text of OnForeignCrash for a code fragment that has overwritten its thread's stack, so that
+// its call cannot return.
+const Overwritten = C.WS_OVERWRITTEN
+
+// Damaged is its text if the C library found the heap damaged while it ran neither user code nor a function that
+// makes or frees a value.
+const Damaged = C.WS_DAMAGED
+
 func freeBuf(p uint64) { C.ws_free(C.uint64_t(p)) }
+
+var heapDamage = (*int32)(unsafe.Pointer(C.ws_damaged()))
+
+// HeapDamaged gives the signal with which the C library found its heap damaged when a value was made or freed;
+// 0 if it never did. Nothing is freed from then on.
+func HeapDamaged() int { return int(atomic.LoadInt32(heapDamage)) }
+
+// FreeNoMore says that the heap may be damaged: nothing is freed from now on.
+func FreeNoMore() { C.ws_free_no_more() }
+
+// tail is what stands behind the bytes of a buffer.
+const tail = uint64(C.WS_TAIL)
 
 // Live returns the number of buffers in C memory that are not freed.
 func Live() int64 { return int64(C.ws_live()) }

@@ -23,6 +23,17 @@ func (l *Library) Routine(r *luna.Routine) Fn { return 0 }
 // Path is empty.
 func (l *Library) Path() string { return "" }
 
+// HeapDamaged is 0.
+func HeapDamaged() int { return 0 }
+
+// FreeNoMore does nothing.
+func FreeNoMore() {}
+
+const tail = 0
+
+// Overwritten and Damaged are never said.
+const Overwritten, Damaged = "", ""
+
 // Flush does nothing.
 func (l *Library) Flush() {}
 

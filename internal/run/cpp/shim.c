@@ -41,6 +41,13 @@
 //
 // What happened to the thread stands in meter.c, how others find out where it is in where.c.
 //
+// A code fragment may write where it must not. Beyond the end of a DF it spoils the word behind it (WS_TAIL),
+// which the engine looks at after each call. Otherwise it may damage what malloc keeps, and glibc aborts when
+// we free or allocate: ws_free and ws_alloc are guarded as calls are, and set `damaged`; a thread that allocates
+// elsewhere (the C library, to make a thread) stays where it is and reports. Beyond its stack
+// frame it returns to nowhere, which is a crash like others: the frames above it, ours, lie behind `gap`. If
+// it wrote further than that, there is nothing to jump to; the thread reports this as one of the user's own.
+//
 // Not done: system calls by number, signals with other actions that user code installs itself, fork.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -65,7 +72,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#define WHOLE UINT64_C(0x51f3a9d2c4e8b607)
+
 typedef struct context {
+	uint64_t whole; // WHOLE; at the lowest address, so that it goes first if the stack is overwritten
 	jmp_buf env;
 	int64_t code;
 	char *msg;
@@ -80,6 +90,7 @@ static __thread context *volatile current __attribute__((tls_model("initial-exec
 static ws_clock the_clock;
 static int64_t live;
 static int has_crashed; // a lock of malloc may be held forever
+static int32_t damaged;  // the signal with which malloc or free ended, 0: it never did
 static int crash_pipe = -1;
 // While this is 0, a foreign thread that crashes has lost its code: that is not the program's fault.
 static int open_libraries;
@@ -110,19 +121,38 @@ int64_t ws_now(void)
 
 // ---- Memory
 
+// heap frees p, or allocates if it is NULL. If the heap is damaged, what there is stays and new memory comes
+// from the system.
+static void *heap(void *p, size_t size)
+{
+	if (!__atomic_load_n(&has_crashed, __ATOMIC_RELAXED)) {
+		context c;
+		c.whole = WHOLE;
+		c.loading = NULL;
+		int kind = _setjmp(c.env);
+		if (kind == 0) {
+			current = &c;
+			if (p) free(p);
+			else p = malloc(size);
+			current = NULL;
+			return p;
+		}
+		__atomic_store_n(&damaged, (int32_t)c.code, __ATOMIC_RELAXED);
+	}
+	if (p) return NULL;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
 uint64_t ws_alloc(uint64_t size)
 {
-	if (size > SIZE_MAX - sizeof(ws_buf)) return 0;
-	ws_buf *b;
-	if (__atomic_load_n(&has_crashed, __ATOMIC_RELAXED)) {
-		b = mmap(NULL, sizeof *b + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (b == MAP_FAILED) return 0;
-	} else {
-		b = malloc(sizeof *b + size);
-		if (!b) return 0;
-	}
+	if (size > SIZE_MAX - WS_BESIDE) return 0;
+	ws_buf *b = heap(NULL, WS_BESIDE + size);
+	if (!b) return 0;
 	b->refs = 1;
 	b->size = size;
+	const uint64_t tail = WS_TAIL;
+	memcpy((char *)(b + 1) + size, &tail, sizeof tail);
 	__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED);
 	return (uint64_t)(uintptr_t)b;
 }
@@ -130,8 +160,11 @@ uint64_t ws_alloc(uint64_t size)
 void ws_free(uint64_t buf)
 {
 	__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
-	if (!__atomic_load_n(&has_crashed, __ATOMIC_RELAXED)) free((void *)(uintptr_t)buf);
+	heap((void *)(uintptr_t)buf, 0);
 }
+
+const int32_t *ws_damaged(void) { return &damaged; }
+void ws_free_no_more(void) { __atomic_store_n(&has_crashed, 1, __ATOMIC_RELAXED); }
 
 void ws_free_text(uint64_t msg) { free((void *)(uintptr_t)msg); }
 int64_t ws_live(void) { return __atomic_load_n(&live, __ATOMIC_RELAXED); }
@@ -166,9 +199,10 @@ static __attribute__((noreturn)) void jump(context *c, int kind)
 	_longjmp(c->env, kind);
 }
 
-// report_foreign tells the goroutine that a thread of the user's has ended the program, and never returns.
+// report tells the goroutine that a thread of the user's has ended the program; report_foreign does, and never
+// returns.
 // Records of up to PIPE_BUF bytes are written as a whole. Safe in a signal handler.
-static __attribute__((noreturn)) void report_foreign(int sig, const char *msg)
+static void report(int sig, const char *msg)
 {
 	struct {
 		int32_t sig, len;
@@ -182,7 +216,24 @@ static __attribute__((noreturn)) void report_foreign(int sig, const char *msg)
 	}
 	if (__atomic_load_n(&open_libraries, __ATOMIC_RELAXED) > 0)
 		while (write(crash_pipe, &r, 2 * sizeof(int32_t) + r.len) < 0 && errno == EINTR) {}
+}
+
+static __attribute__((noreturn)) void report_foreign(int sig, const char *msg)
+{
+	report(sig, msg);
 	for (;;) pause();
+}
+
+// report_damage is report_foreign for a thread of the Go runtime, which may need it, or a lock that it holds: if
+// the run does not end by itself soon, the process does.
+static __attribute__((noreturn)) void report_damage(int sig)
+{
+	static const char line[] = "whyslow: " WS_DAMAGED "; the end of the trace is lost\n";
+	report(sig, WS_DAMAGED);
+	struct timespec left = {.tv_sec = 5};
+	while (nanosleep(&left, &left) < 0 && errno == EINTR) {}
+	if (write(2, line, sizeof line - 1) < 0) {}
+	_exit(1);
 }
 
 static void host_fail(const char *msg)
@@ -249,9 +300,13 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	if (by_kernel || info->si_pid == getpid()) {
 		context *c = current;
 		const ucontext_t *u = uc;
+		// Even `current` may be overwritten, since glibc keeps what is thread-local above the stack. Then it is
+		// hardly an address.
+		if (c && ((uint64_t)(uintptr_t)c >> 47 || c->whole != WHOLE)) report_foreign(sig, WS_OVERWRITTEN);
 		if (c) {
 			c->code = sig;
-			c->cause = by_kernel ? info->si_code : 0;
+			// Of an address that no processor could use the kernel does not tell which it was.
+			c->cause = by_kernel && info->si_code != SI_KERNEL ? info->si_code : 0;
 			c->address = by_kernel ? (uint64_t)(uintptr_t)info->si_addr : 0;
 			c->pc = by_kernel ? register_of(u, 0) : 0;
 			// An overflow touches the guard area next to the stack pointer; a big frame steps far below it.
@@ -265,6 +320,12 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 		}
 		stack_t alternate;
 		if (sigaltstack(NULL, &alternate) == 0 && (alternate.ss_flags & SS_DISABLE)) report_foreign(sig, "");
+		if (sig == SIGABRT && !by_kernel && __atomic_load_n(&open_libraries, __ATOMIC_RELAXED) > 0) {
+			// Neither user code nor the Go runtime: the C library has found the heap damaged, below a call of ours or
+			// while it made a thread.
+			__atomic_store_n(&has_crashed, 1, __ATOMIC_RELAXED);
+			report_damage(sig);
+		}
 	}
 	chain(sig, info, uc);
 	errno = saved_errno;
@@ -315,10 +376,20 @@ static __attribute__((noinline)) int finish(context *c, int kind, ws_result *res
 	return kind;
 }
 
+// gap calls a routine far below our own frames.
+static __attribute__((noinline)) void gap(uint64_t fn, ws_value *args)
+{
+	char between[4096];
+	__asm__ volatile("" : : "r"(between) : "memory");
+	((void (*)(ws_value *))(uintptr_t)fn)(args);
+	__asm__ volatile("" : : "r"(between) : "memory"); // and no jump instead of a call
+}
+
 int ws_call(uint64_t fn, ws_value *args, ws_result *res, uint64_t meter_at, uint64_t cf, int how)
 {
 	ws_meter *meter = (ws_meter *)(uintptr_t)meter_at;
 	context c;
+	c.whole = WHOLE;
 	c.msg = NULL;
 	c.code = 0;
 	c.loading = NULL;
@@ -329,7 +400,7 @@ int ws_call(uint64_t fn, ws_value *args, ws_result *res, uint64_t meter_at, uint
 		res->start = ws_now();
 		meter->base = (uint64_t)(uintptr_t)&c;
 		__atomic_store_n(&meter->since, res->start, __ATOMIC_RELEASE);
-		((void (*)(ws_value *))(uintptr_t)fn)(args);
+		gap(fn, args);
 		res->end = ws_now();
 		current = NULL;
 		ws_leave(meter, how, res);
@@ -362,6 +433,7 @@ static void *load(void *arg)
 int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *res)
 {
 	loading *l = calloc(1, sizeof *l); // lives as long as the thread
+	l->c.whole = WHOLE;
 	l->c.loading = l;
 	l->path = strdup(path);
 	sem_init(&l->over, 0, 0);
@@ -395,6 +467,7 @@ int ws_finish(uint64_t library, ws_result *res)
 {
 	context c;
 	memset(&c, 0, sizeof c);
+	c.whole = WHOLE;
 	int kind = _setjmp(c.env);
 	if (kind != 0) return finish(&c, kind, res);
 	current = &c;
@@ -408,6 +481,7 @@ int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_r
 {
 	context c;
 	memset(&c, 0, sizeof c);
+	c.whole = WHOLE;
 	int kind = _setjmp(c.env);
 	if (kind != 0) return finish(&c, kind, res);
 	__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
@@ -429,6 +503,7 @@ int ws_flush(uint64_t library, ws_result *res)
 {
 	context c;
 	memset(&c, 0, sizeof c);
+	c.whole = WHOLE;
 	int kind = _setjmp(c.env);
 	if (kind != 0) return finish(&c, kind, res);
 	current = &c;

@@ -116,6 +116,13 @@ int ws_defined(const char *symbol);
 
 uint64_t ws_alloc(uint64_t size); // a ws_buf with one reference; 0: no memory
 void ws_free(uint64_t buf);
+const int32_t *ws_damaged(void); // not 0: the signal with which malloc or free found the heap damaged
+void ws_free_no_more(void);      // the heap is damaged: nothing is freed from now on
+
+#define WS_DAMAGED "the program's C++ code has damaged the heap: it wrote where it must not"
+
+// What is said of a code fragment that leaves no stack to go on with.
+#define WS_OVERWRITTEN "a code fragment has overwritten the stack of its thread"
 void ws_free_text(uint64_t msg);
 int64_t ws_live(void);
 

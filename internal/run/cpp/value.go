@@ -1,6 +1,7 @@
 package cpp
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -135,6 +136,17 @@ func (v Value) Retain() {
 	if v.buffered() {
 		atomic.AddInt64(&v.head().refs, 1)
 	}
+}
+
+// Intact tells whether what stands behind the bytes of a buffer is what was written there when it was made: if
+// not, user code wrote beyond their end.
+func (v Value) Intact() bool {
+	if !v.buffered() {
+		return true
+	}
+	bytes := v.all()
+	behind := unsafe.Add(unsafe.Pointer(unsafe.SliceData(bytes)), len(bytes))
+	return binary.NativeEndian.Uint64(unsafe.Slice((*byte)(behind), 8)) == tail
 }
 
 // Release drops a reference; with the last one the buffer is freed.

@@ -3,11 +3,13 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -65,6 +67,9 @@ func (w *worker) call(c *cf) {
 	if e.rules != nil {
 		w.called(c, outcome.Kind == cpp.Done, end)
 	}
+	if outcome.Kind == cpp.Done {
+		w.bounds(c, v)
+	}
 	w.releaseArgs()
 	if outcome.Kind != cpp.Done {
 		w.crashed(c, outcome)
@@ -89,6 +94,33 @@ func (w *worker) started(c *cf, site trace.Site, t int64) {
 	e.std[trace.KindForeignStarted].ForeignStarted.EmitAt(w.ps, t, site)
 	w.beforeAt(atCall, c, t)
 	e.ses.CFStarted.EmitAt(w.ps, t, c.id, uint64(c.exec), w.inputDFs(c))
+}
+
+// bounds looks whether a routine, or others at the same time, wrote beyond the end of a DF that it was given or
+// made. The heap is then damaged, and the run ends.
+func (w *worker) bounds(c *cf, v *env) {
+	out := 0
+	for i := range w.args {
+		arg := &c.st.Args[i]
+		if arg.Kind == luna.NameParam {
+			out++
+		}
+		if w.args[i].Intact() {
+			continue
+		}
+		cpp.FreeNoMore()
+		what := "argument " + strconv.Itoa(i+1)
+		if arg.Kind == luna.NameParam {
+			id, _ := w.refIdent(c.st.Outs[out-1], v)
+			what = w.identText(&id)
+		} else if x := arg.Expr; x.Op == luna.OpInput {
+			id, _ := w.refIdent(c.st.Inputs[x.K].Ref, v)
+			what = w.identText(&id)
+		}
+		w.fail(fmt.Sprintf("%s wrote beyond the end of %s, which has %s", w.n.eng.prog.Codes[c.st.Code].Name, what,
+			words.Plural(int(w.args[i].Size()), "byte", "bytes")), "")
+		return
+	}
 }
 
 // takeOutputs sets w.outs to what the routine has given its name parameters.
@@ -384,7 +416,7 @@ func (a *actor) drop() {
 			for ; c != nil; c = c.next {
 				if c.stored {
 					c.stored = false
-					a.gone(c.num, c.val, trace.End)
+					a.gone(c.num, c.val, trace.End, &c.id, c.producer)
 				}
 				for _, p := range c.pushed {
 					a.n.eng.ses.DFDropped.EmitAt(a.ps, a.now, a.number(&p.id), p.val.Size())

@@ -201,7 +201,16 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	procs := max(runtime.GOMAXPROCS(0), min(len(e.here)*cfg.Workers+2, 256))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 
-	cpp.OnForeignCrash(func(sig int, msg string) { e.finish(foreignCrash(e.here[0].id, sig, msg)) })
+	cpp.OnForeignCrash(func(sig int, msg string) {
+		switch msg {
+		case cpp.Overwritten:
+			e.finish(e.overwritten(sig))
+		case cpp.Damaged:
+			e.finish(&ProgramError{Node: e.here[0].id, Msg: msg, Signal: sig})
+		default:
+			e.finish(foreignCrash(e.here[0].id, sig, msg))
+		}
+	})
 	defer cpp.OnForeignCrash(nil)
 
 	if p != nil {
@@ -426,6 +435,9 @@ func (e *engine) end() []*remains {
 	cpu := clock.ProcessCPU()
 	for _, n := range e.here {
 		n.rts.drop()
+		if e.err == nil && n.rts.err != nil {
+			e.err = n.rts.err
+		}
 	}
 	t := clock.Now()
 	for _, n := range e.here {

@@ -96,6 +96,31 @@ func (w *worker) crashed(c *cf, o cpp.Outcome) {
 	}
 }
 
+// heapDamaged ends the run if the C library has found its heap damaged; what says when. It was user code: any
+// that has run so far.
+func (a *actor) heapDamaged(what string) {
+	if sig := cpp.HeapDamaged(); sig != 0 && a.err == nil {
+		a.fail(cpp.Damaged+", found when "+what, "")
+		a.err.Signal = sig
+	}
+}
+
+// overwritten is the error of a worker that has lost its stack.
+func (e *engine) overwritten(sig int) *ProgramError {
+	err := &ProgramError{Node: e.here[0].id, Msg: cpp.Overwritten, Signal: sig}
+	calls := 0
+	for w := range e.workers() {
+		if c := w.calling.Load(); c != nil && c != frozen {
+			calls++
+			err.Node, err.CF, err.Stmt, err.Pos = w.n.id, c.id, c.st.Text, c.st.Pos
+		}
+	}
+	if calls != 1 { // whichever it was
+		err.Node, err.CF, err.Stmt, err.Pos = e.here[0].id, 0, "", luna.Pos{}
+	}
+	return err
+}
+
 // foreignCrash is the error of a thread that user code started itself: it belongs to no CF. The node is one
 // of its process.
 func foreignCrash(node, sig int, msg string) *ProgramError {

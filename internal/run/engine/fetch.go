@@ -138,6 +138,9 @@ func (a *actor) letGo(s *slot) {
 	}
 	s.val.Release()
 	s.val = cpp.Value{}
+	if cpp.HeapDamaged() != 0 {
+		a.heapDamaged("an input was freed")
+	}
 }
 
 // satisfyTwin gives input k the value of another input that denotes the same cell, if that has come: the CF

@@ -337,6 +337,9 @@ func (w *worker) loop() {
 		}
 		w.cur = c
 		w.step(c)
+		if cpp.HeapDamaged() != 0 {
+			w.heapDamaged("a value was made or freed")
+		}
 		if w.err != nil {
 			w.n.eng.finish(w.err)
 			return

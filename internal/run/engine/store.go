@@ -231,9 +231,10 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 			s.mu.Unlock()
 			return
 		}
+		by := c.producer
 		old := s.take(c)
 		s.mu.Unlock()
-		a.gone(num, old, trace.Expired)
+		a.gone(num, old, trace.Expired, id, by)
 		return
 	case c.destroyed:
 		s.mu.Unlock()
@@ -254,12 +255,15 @@ func (s *shard) take(c *cell) cpp.Value {
 	return v
 }
 
-// gone records and releases a DF that the store no longer holds.
-func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason) {
+// gone records and releases a DF that the store no longer holds; by made it.
+func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason, id *ident, by maker) {
 	e := a.n.eng
 	e.ses.DFDropped.EmitAt(a.ps, a.now, num, v.Size())
 	e.ses.DFDestroy.EmitAt(a.ps, a.now, num, v.Size(), why)
 	v.Release()
+	if cpp.HeapDamaged() != 0 {
+		a.heapDamaged(fmt.Sprintf("%s was freed, which %s made", a.identText(id), a.cfText(by)))
+	}
 }
 
 // post stores a DF here and answers the requests that wait for it. It owns a reference of v. A count of 0 or
@@ -293,7 +297,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 		s.tidy(c)
 		s.mu.Unlock()
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
-		a.gone(num, v, trace.Deleted)
+		a.gone(num, v, trace.Deleted, id, producer)
 		return
 	}
 	waiters := c.waiters
@@ -329,7 +333,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 		}
 	}
 	if expired {
-		a.gone(num, v, trace.Expired)
+		a.gone(num, v, trace.Expired, id, producer)
 	}
 }
 
@@ -340,9 +344,10 @@ func (a *actor) destroy(id *ident) {
 	if c.stored && c.count <= 0 {
 		num := c.num
 		a.now = max(a.now, c.at)
+		by := c.producer
 		v := s.take(c)
 		s.mu.Unlock()
-		a.gone(num, v, trace.Deleted)
+		a.gone(num, v, trace.Deleted, id, by)
 		return
 	}
 	what, lunaLine := "", ""

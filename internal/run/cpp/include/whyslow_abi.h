@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define WHYSLOW_ABI_VERSION 3
+#define WHYSLOW_ABI_VERSION 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,12 +19,17 @@ typedef struct ws_value {
 } ws_value;
 
 // The head of a buffer. The bytes follow; malloc aligns the head to 16, and so the bytes. A string's size
-// includes its NUL.
+// includes its NUL. A word behind the bytes tells whether somebody wrote beyond their end:
+//
+//	refs | size | bytes, as many as size says | WS_TAIL
 typedef struct ws_buf {
 	// Changed by atomic operations only. From bit 32 on: how many read it without user code knowing.
 	int64_t refs;
 	uint64_t size;
 } ws_buf;
+
+#define WS_TAIL UINT64_C(0x7d1a6c3e95b2f048)
+enum { WS_BESIDE = sizeof(ws_buf) + sizeof(uint64_t) }; // what a buffer takes beside its bytes
 
 // Why a thread gave its core up. The names stand in Go, in the same order.
 enum { WS_LOCK, WS_IO, WS_SLEEP };

@@ -36,11 +36,13 @@ void log(const char *level, const std::string &msg, const char *file, int line)
 
 ws_buf *alloc(std::size_t size)
 {
-	void *p = size > SIZE_MAX - sizeof(ws_buf) ? nullptr : std::malloc(sizeof(ws_buf) + size);
+	void *p = size > SIZE_MAX - WS_BESIDE ? nullptr : std::malloc(WS_BESIDE + size);
 	ws_buf *b = static_cast<ws_buf *>(p);
 	if (!b) fail("Out of memory: cannot create a data fragment of " + std::to_string(size) + " bytes");
 	b->refs = 1;
 	b->size = size;
+	const uint64_t tail = WS_TAIL;
+	std::memcpy(reinterpret_cast<char *>(b + 1) + size, &tail, sizeof tail);
 	__atomic_fetch_add(live, 1, __ATOMIC_RELAXED);
 	return b;
 }
