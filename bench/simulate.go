@@ -13,11 +13,11 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// benchSimulate measures how fast a recorded run is simulated, beside the least that any such simulation does,
-// to keep events in order of time, and beside the engine that ran the program.
+// benchSimulate measures how fast a recorded run is simulated, beside the least that any such simulation
+// does, to keep events in order of time, and beside the engine that ran the program.
 func benchSimulate(ctx context.Context, b *bench) error {
-	t := b.table("A recorded run in virtual time", "One core. The bare heap is Go's container/heap with as many "+
-		"entries as the machine has workers; it orders two events per CF, one for its end and one for its worker "+
+	t := b.table("A recorded run in virtual time", "One core. The bare heap is Go's container/heap with as "+
+		"many entries as the machine has workers; it orders two events per CF, one for its end and one for its worker "+
 		"to look for the next. The engine's time is that of the recorded run, all its workers' together.",
 		"program", "recorded", "simulated", "CFs", "time, ratio to the bare heap", "engine's time, ratio to it",
 		"ns/CF", "goal", "ns/CF, bare heap", "ns/CF, engine")
@@ -88,8 +88,8 @@ func simulated(ctx context.Context, b *bench, t *table, s *simulate.Simulator, n
 		bare = append(bare, bareHeap(to.nodes*to.workers, 2*cfs)/float64(cfs))
 	}
 	engine := float64(out.WallNS) * float64(was.nodes*was.workers) / float64(cfs)
-	t.row(name, was.String(), to.String(), cfs, ratio(median(ns)/median(bare)), ratio(engine/median(ns)), median(ns),
-		"1000", median(bare), engine)
+	t.row(name, was.String(), to.String(), cfs, ratio(median(ns)/median(bare)), ratio(engine/median(ns)),
+		median(ns), "1000", median(bare), engine)
 	return nil
 }
 

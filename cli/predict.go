@@ -161,7 +161,8 @@ single machine as a trace, which report, view and diff read like any other.
 	f.BoolVar(&o.noLatency, "no-latency", false, "messages take no time")
 	f.BoolVar(&o.noOverhead, "no-overhead", false, "the run-time system takes no time, except for messages")
 	f.StringVarP(&o.out, "output", "o", "", "write the predicted run to this `folder`")
-	f.StringVar(&o.plot, "plot", "", "draw the times of --nodes or --workers with their bounds to this `file`, as SVG")
+	f.StringVar(&o.plot, "plot", "", "draw the times of --nodes or --workers with their bounds to this `file`,"+
+		" as SVG")
 	f.BoolVar(&o.json, "json", false, "print as JSON")
 	f.StringVar(&o.lang, "lang", "en", "`language` of text: en or ru")
 	o.memory.addTo(f)

@@ -8,9 +8,9 @@
 // internal/run/engine: a node has one queue, first in first out; a worker takes a CF from its head, asks for
 // what it needs, sets the CF aside if something is missing, and else runs it; what arrives for a CF that
 // waits queues it again; CFs go to the nodes of their locators when they are created, or when they reach the
-// head of the queue. Links carry one message at a time; a thread of each node receives messages, and sleeps in
-// between (mail.go). What the run-time system itself takes is measured in the recorded run (costs.go, gaps.go,
-// messages.go, crowd.go).
+// head of the queue. Links carry one message at a time; a thread of each node receives messages, and sleeps
+// in between (mail.go). What the run-time system itself takes is measured in the recorded run (costs.go,
+// gaps.go, messages.go, crowd.go).
 //
 //	queue ──► looked at ──► runs ──► its values are posted, its CFs queued or sent
 //	  ▲           │ something is missing
@@ -184,8 +184,8 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			words.Size(g.traffic))
 	}
 	if g.locked*100 >= g.useful+g.locked && g.locked > 0 {
-		doubt("CFs waited for locks for %s of their time. That is predicted to be the same elsewhere, whoever else "+
-			"holds the locks then.",
+		doubt("CFs waited for locks for %s of their time. That is predicted to be the same elsewhere, whoever "+
+			"else holds the locks then.",
 			"%s своего времени ФВ ждали блокировок. Считается, что и на другой машине будет так же, кто бы ни "+
 				"держал их там.", words.Share{Part: g.locked, Whole: g.useful + g.locked})
 	}

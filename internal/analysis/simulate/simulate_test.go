@@ -162,7 +162,7 @@ func TestBag(t *testing.T) {
 			const signal = 3000
 			m.Costs = s.Recorded().Costs.With(map[string]float64{"wake": 0, "signal": signal}, false, false)
 			if d := run(t, s, m).WallNS - r.WallNS; d < 0 || d > signal*r.Woken {
-				t.Fatalf("%d workers: to wake %d of them takes 3 us each, and the run is %d ns longer", workers, r.Woken, d)
+				t.Fatalf("%d workers: to wake %d takes 3 us each, and the run is %d ns longer", workers, r.Woken, d)
 			}
 			if r.WallNS > last {
 				t.Fatalf("%d workers take %d ns, one fewer %d", workers, r.WallNS, last)
@@ -346,7 +346,8 @@ func TestDoubts(t *testing.T) {
 	plain := bag([]int{1_000_000, 1_000_000})
 	locks := strings.Replace(plain, "cf=0.2 cpu=1000000", "cf=0.2 cpu=960000", 1)
 	line := "1000350 n0 s0 CFEvents.onFinished cf=0.2"
-	locks = strings.Replace(locks, line, "1000350 n0 s0 SyncEvents.onBlocked cf=0.2 span=40000 reason=lock\n"+line, 1)
+	locks = strings.Replace(locks, line,
+		"1000350 n0 s0 SyncEvents.onBlocked cf=0.2 span=40000 reason=lock\n"+line, 1)
 	if got := doubts(locks, 1); !strings.Contains(got, "CFs waited for locks for 2.0 % of their time.") {
 		t.Errorf("%s\n%s", locks, got)
 	}

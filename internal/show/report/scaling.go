@@ -38,7 +38,9 @@ const MostCurves = 6
 // MostCurves of workers, or several of workers.
 func Scaling(p *Prediction, lang string) string {
 	l := words.LangOf(lang)
-	say := func(english, russian string, args ...any) string { return words.Say(english, russian, args...).In(l) }
+	say := func(english, russian string, args ...any) string {
+		return words.Say(english, russian, args...).In(l)
+	}
 	workersOf := map[int][]*simulate.Result{}
 	var order []int
 	for _, m := range p.Machines {
@@ -69,7 +71,8 @@ func Scaling(p *Prediction, lang string) string {
 	fromY, toY = math.Floor(fromY), math.Ceil(toY+0.05)
 	frame := svg.Frame{Height: 320, X: svg.Axis{Max: toX - fromX}, Y: svg.Axis{Max: toY - fromY}}
 	for _, m := range groups[0] {
-		frame.X.Ticks = append(frame.X.Ticks, svg.Tick{At: of(m) - fromX, Text: strconv.Itoa(int(math.Exp2(of(m)) + 0.5))})
+		frame.X.Ticks = append(frame.X.Ticks, svg.Tick{At: of(m) - fromX,
+			Text: strconv.Itoa(int(math.Exp2(of(m)) + 0.5))})
 	}
 	step := max(1, math.Ceil((toY-fromY)/8))
 	for y := fromY; y <= toY; y += step {
@@ -103,12 +106,13 @@ func Scaling(p *Prediction, lang string) string {
 		}
 		legend = append(legend, svg.Key{Class: c.Class, Text: text})
 	}
-	curves = append([]svg.Curve{{Class: "chain", X: []float64{0, toX - fromX}, Y: []float64{chain, chain}}}, curves...)
+	bound := svg.Curve{Class: "chain", X: []float64{0, toX - fromX}, Y: []float64{chain, chain}}
+	curves = append([]svg.Curve{bound}, curves...)
 	legend = append(legend, svg.Key{Class: "work", Text: say("all work, divided by the workers",
 		"вся работа, разделённая на рабочих")}, svg.Key{Class: "chain", Text: say("longest chain of CFs",
 		"самая длинная цепочка ФВ")})
-	title := []string{say("%s: times as fast as recorded, by %s", "%s: во сколько раз быстрее записанного, по %s",
-		p.Program, what)}
+	title := []string{say("%s: times as fast as recorded, by %s",
+		"%s: во сколько раз быстрее записанного, по %s", p.Program, what)}
 	if best := simulate.Pays(p.Machines); best != nil {
 		curves = append(curves, svg.Curve{Class: "pays", X: []float64{of(best) - fromX, of(best) - fromX},
 			Y: []float64{0, toY - fromY}})

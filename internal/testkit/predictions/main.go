@@ -187,7 +187,8 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 				return nil, err
 			}
 			real := chosen[to]
-			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise, others: real.others,
+			g := guess{program: p.name, from: from, to: to, wall: r.wall, real: real.wall, noise: real.noise,
+				others:    real.others,
 				disturbed: max(real.others, chosen[from].others) > mostOthers,
 				useful:    real.useful / chosen[from].useful}
 			for f, share := range real.factors {
@@ -321,9 +322,9 @@ message here, so predictions from one worker are extrapolations, and have a line
 `)
 	for i := range all {
 		g := &all[i]
-		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %.0f %% | %+.1f %% | %s %+.1f points |\n",
-			g.program, g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*g.others, 100*(g.useful-1),
-			g.factor, 100*g.factorError)
+		fmt.Fprintf(b, "| %s | %s | %s | %.1f ms | %.1f ms | %+.1f %% | %.1f %% | %.0f %% | %+.1f %% | %s |\n",
+			g.program, g.from, g.to, g.real/1e6, g.wall/1e6, 100*g.error(), 100*g.noise, 100*g.others,
+			100*(g.useful-1), fmt.Sprintf("%s %+.1f points", g.factor, 100*g.factorError))
 	}
 	b.WriteString("\nThe programs, in examples:\n\n")
 	for _, p := range programs {
