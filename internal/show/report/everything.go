@@ -167,7 +167,7 @@ var analyses = []analysis{
 	}},
 	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false,
 		(*computation).advise},
-	{analysisForecast, []string{analysisAdvice}, true, (*computation).forecast},
+	{analysisForecast, []string{analysisAdvice}, false, (*computation).forecast},
 }
 
 // computation is Everything in the making.
