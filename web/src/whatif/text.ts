@@ -25,7 +25,8 @@ export const text = dictionary(
     tipRan: "Nodes with most of its time, and their share of it", balance: "Run the balancer",
     balancing: "The balancer tries its strategies on this machine: that may take minutes for a large run.",
     balanced: (strategy: string, wall: string, located: string) =>
-      `On this machine the strategy ${strategy} is best: ${wall} are predicted, and ${located} for the locators.`,
+      `On this machine the strategy ${strategy} is best: ${wall} are predicted, ` +
+      `and ${located} for the locators.`,
     moreLabels: (n: number) => `${counted(n, "other")} take less time and are not listed.`,
     first: "The program is being prepared: this takes a few seconds for a million CFs.",
   },
