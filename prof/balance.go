@@ -8,7 +8,8 @@ type Balancer interface {
 	Module
 	// Period is the time from one decision to the next. It is asked once, after Start.
 	Period() time.Duration
-	// Balance looks at the nodes and moves CFs. One goroutine calls it once a period while the program runs.
+	// Balance looks at the nodes and moves CFs. One goroutine calls it once a period while the program runs; in
+	// a run of one process it is not called while no worker is idle.
 	Balance(r Runtime)
 }
 

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -35,14 +36,15 @@ func (b balancer) info(name, doc string) prof.ModuleInfo {
 //
 //	ahead of the other node + 2 x time of its inputs on the link + mean time of its code < ahead of its node
 //
-// and if the other node has been idle more than its own lately. Without that condition the ups and downs of
-// a balanced program would move CFs to no avail.
+// if its time is more than that of the way, and if the other node has been idle more than its own lately.
+// Without that condition the ups and downs of a balanced program would move CFs to no avail.
 type balancer struct {
 	decide func(*balancer)
 	period time.Duration
 	idle   float64 // difference of shares
 
 	run    prof.Runtime // while it decides
+	looked int64        // when, clock
 	nodes  []nodeAhead
 	moves  []prof.Move // decided in this period
 	coming []coming
@@ -92,8 +94,13 @@ func (b *balancer) Balance(r prof.Runtime) {
 	for len(b.nodes) < r.Nodes() {
 		b.nodes = append(b.nodes, nodeAhead{})
 	}
+	now := prof.Now()
+	// Since the last look but one period ago nobody was idle.
+	forget := math.Pow(1-memory, float64(now-b.looked)/float64(b.period)-1)
+	b.looked = now
 	for i := range b.nodes {
 		n := &b.nodes[i]
+		n.idle *= min(forget, 1)
 		n.Load, n.left = r.Load(i), 0
 		n.Work = slices.Clone(n.Work)
 		for _, w := range n.Work {
@@ -101,7 +108,7 @@ func (b *balancer) Balance(r prof.Runtime) {
 		}
 		n.idle += memory * (float64(n.Idle)/float64(n.Workers) - n.idle)
 	}
-	now, kept := prof.Now(), b.coming[:0]
+	kept := b.coming[:0]
 	for _, c := range b.coming {
 		if now < c.until {
 			b.nodes[c.to].AheadNS += c.ns
@@ -115,12 +122,20 @@ func (b *balancer) Balance(r prof.Runtime) {
 	}
 }
 
-// gain is what a CF of the work gains by moving, less than nothing if it loses.
-func (b *balancer) gain(from, to *nodeAhead, w *prof.Work) int64 {
-	return from.AheadNS - to.AheadNS - w.MeanNS/int64(to.Workers) - 2*int64(b.run.Carry(w.Bytes/w.CFs))
+// relief is how much work a node is rid of by moving a CF, less what its way costs; 0 if the CF gains
+// nothing.
+func (b *balancer) relief(from, to *nodeAhead, w *prof.Work) int64 {
+	if w.CFs == 0 {
+		return 0
+	}
+	mean, way := w.MeanNS, 2*int64(b.run.Carry(w.Bytes/w.CFs))
+	if mean < way || to.AheadNS+way+mean/int64(to.Workers) >= from.AheadNS {
+		return 0
+	}
+	return mean - way
 }
 
-// moveOne moves the CF that gains most from a node to another. It reports false if none gains.
+// moveOne moves the CF that relieves a node most to another. It reports false if none does.
 func (b *balancer) moveOne(from, to int) bool {
 	f, t := &b.nodes[from], &b.nodes[to]
 	if t.idle-f.idle < b.idle {
@@ -129,12 +144,8 @@ func (b *balancer) moveOne(from, to int) bool {
 	var best *prof.Work
 	most := int64(0)
 	for i := range f.Work {
-		w := &f.Work[i]
-		if w.CFs == 0 || w.MeanNS == 0 {
-			continue
-		}
-		if g := b.gain(f, t, w); g > most {
-			best, most = w, g
+		if r := b.relief(f, t, &f.Work[i]); r > most {
+			best, most = &f.Work[i], r
 		}
 	}
 	if best == nil {

@@ -35,6 +35,7 @@ type balance struct {
 	reports  []atomic.Pointer[prof.Load] // by node; of those of other processes the last one received
 	busy     []meanTime                  // by Code.ID: executions in this process
 	found    []found                     // by Code.ID: room for load
+	idle     chan struct{}               // a worker has nothing to do
 	stopped  chan struct{}
 }
 
@@ -73,7 +74,8 @@ const (
 )
 
 func newBalance(e *engine) *balance {
-	b := &balance{eng: e, balancer: e.cfg.Balancer, codes: map[string]int{}, stopped: make(chan struct{}),
+	b := &balance{eng: e, balancer: e.cfg.Balancer, codes: map[string]int{},
+		idle: make(chan struct{}, 1), stopped: make(chan struct{}),
 		busy:    make([]meanTime, len(e.prog.Codes)),
 		found:   make([]found, len(e.prog.Codes)),
 		reports: make([]atomic.Pointer[prof.Load], len(e.nodes))}
@@ -87,27 +89,48 @@ func newBalance(e *engine) *balance {
 	return b
 }
 
-// run asks the balancer once a period until the run ends. In a process of many other than the first it tells
-// node 0 what lies ahead here.
+// run asks the balancer once a period until the run ends. While all workers are busy it sleeps, which costs
+// them nothing. In a process of many other than the first it tells node 0 what lies ahead here.
 func (b *balance) run() {
 	defer close(b.stopped)
-	tick := time.NewTicker(max(b.balancer.Period(), 50*time.Microsecond))
+	e, period := b.eng, max(b.balancer.Period(), 50*time.Microsecond)
+	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
-		case <-b.eng.done:
+		case <-e.done:
 			return
 		case <-tick.C:
 		}
-		for _, n := range b.eng.here {
+		idle := e.part != nil // others may be
+		for _, n := range e.here {
 			load := b.load(n)
 			b.reports[n.id].Store(&load)
+			idle = idle || load.Idle > 0
 		}
-		if p := b.eng.part; p != nil && p.node != 0 {
+		if p := e.part; p != nil && p.node != 0 {
 			p.tellJSON(msgLoad, b.reports[p.node].Load())
 			continue
 		}
 		b.balancer.Balance(b)
+		if idle {
+			continue
+		}
+		tick.Stop()
+		select {
+		case <-e.done:
+			return
+		case <-b.idle:
+		}
+		tick.Reset(period)
+	}
+}
+
+// notice notices that a worker has nothing to do.
+func (b *balance) notice() {
+	select {
+	case b.idle <- struct{}{}:
+	default:
 	}
 }
 
@@ -283,10 +306,7 @@ func (a *actor) handOver(o *order) {
 	moved := map[*luna.Stmt]uint64{}
 	for _, c := range e.balance.takeForMove(a.n, o) {
 		moved[c.st]++
-		if c.isReady() {
-			c.wave, c.issued = int32(len(c.st.Waves)), false
-		}
-		c.stage = stageMain
+		c.wave, c.issued, c.stage, c.guest = 0, false, stageMain, true
 		a.migrate(c, o.to, atSend)
 	}
 	for st, n := range moved {

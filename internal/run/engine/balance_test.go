@@ -57,3 +57,42 @@ func TestBalancerMoves(t *testing.T) {
 		}
 	}
 }
+
+// mover is a balancer that moves all CFs of a code fragment from node 0 to node 1.
+type mover struct {
+	shuffler
+	code string
+}
+
+func (m mover) Balance(r prof.Runtime) { r.Move(prof.Move{Code: m.code, To: 1, CFs: 1}) }
+
+// DFs follow: a CF that was moved keeps its output, and the CF that reads it goes there too, so it is not sent.
+// Until the block is made the worker of node 0 waits for the one of node 1.
+func TestDFsFollow(t *testing.T) {
+	p := compile(t, `
+		sub main()
+		{
+			df x, made;
+			meet(2);
+			block(x, 1000, 5) >> (made) @ { req_count x = 1; };
+			show("read", x);
+			meet(2) @ { locator_cyclic: 1; request made; };
+		}`)
+	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 2, workers: 1, apart: true}} {
+		s.set = func(c *engine.Config) { c.Balancer = mover{code: "block"} }
+		o := runProgram(t, p, s)
+		if o.err != nil || !contains(o.out, "read") {
+			t.Errorf("%v: %v, printed %q", s, o.err, o.out)
+		}
+		for id, c := range o.trace.cfs {
+			if contains(o.trace.sites[c.site], "show") && (len(c.nodes) != 1 || c.nodes[0] != 1) {
+				t.Errorf("%v: CF %v, which reads the block, ran on %v", s, id, c.nodes)
+			}
+		}
+		for _, e := range o.trace.events {
+			if e.kind == trace.KindDFSent && e.a[2] >= 1000 {
+				t.Errorf("%v: node %d sent %d bytes", s, e.node, e.a[2])
+			}
+		}
+	}
+}

@@ -93,6 +93,7 @@ type slot struct {
 	// when two texts denote one cell; it then lives until the answer comes.
 	asked bool
 	own   bool // a copy held here for this CF only: it came from another node or by push
+	far   far  // kept at another node, see kept.go
 }
 
 // Stages of a CF. A CF moves through them in order; while loops go back to stageHome.
@@ -124,6 +125,7 @@ type cf struct {
 	issued bool // requests of the current wave are out
 	ready  bool // readiness for the coming execution is recorded
 	held   bool // kept back by Hold, once
+	guest  bool // moved by a balancer, or followed its inputs: its outputs stay where it runs
 	began  bool // its first block on this node has begun; kept only where there are rules
 	// shared: a request was left unanswered, so other goroutines may touch what mu guards. The worker that holds
 	// the CF reads and sets it, and need not lock until then.
@@ -137,6 +139,7 @@ type cf struct {
 	waiting   int32  // input waited for while suspended
 	missing   int32  // inputs of the wave not here while suspended
 	open      int32  // unanswered requests
+	fars      int32  // inputs that are far
 	gen       uint32 // answers to requests made under an earlier one come too late to matter
 	since     int64  // when it was suspended or became a zombie, clock ns
 

@@ -171,8 +171,8 @@ func (k *codec) value(v *value) {
 	}
 }
 
-// hasInputs goes along with the stage of a CF that has all its inputs.
-const hasInputs = 1 << 7
+// isGuest goes along with the stage of a CF.
+const isGuest = 1 << 7
 
 // cf carries a CF between two stages, without its inputs.
 func (k *codec) cf(c *cf) {
@@ -188,13 +188,12 @@ func (k *codec) cf(c *cf) {
 		count(k, &c.path)
 	}
 	stage := c.stage
-	if c.wave > 0 {
-		stage |= hasInputs
+	if c.guest {
+		stage |= isGuest
 	}
 	if k.byte(&stage); k.unpacking {
-		if c.stage = stage &^ hasInputs; c.stage != stage {
-			c.wave = int32(len(c.st.Waves))
-		}
+		c.stage = stage &^ isGuest
+		c.guest = c.stage != stage
 	}
 	k.frame(&c.frame)
 	loops := c.iter != nil

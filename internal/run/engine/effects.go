@@ -259,7 +259,7 @@ func (w *worker) doPost(c *cf, x *luna.Effect, id *ident, base int32, v *env) {
 		val.Retain()
 		if r == w.n.id {
 			w.post(id, val, count, c.maker(), made)
-		} else {
+		} else if step != 0 || !w.keeps(c, id, val, count, made, r) {
 			num := w.numberMade(id, made, val, c)
 			w.sendPost(id, num, val, count, c.maker(), r)
 		}
@@ -414,10 +414,15 @@ func (a *actor) drop() {
 		s := &a.n.shards[i]
 		for _, c := range s.table {
 			for ; c != nil; c = c.next {
-				if c.stored {
-					c.stored = false
+				switch {
+				case c.stored && c.kept != 0:
+					a.n.eng.ses.DFDestroy.EmitAt(a.ps, a.now, c.num, c.size, trace.End)
+				case c.stored && c.keeps:
+					a.giveUp(c.num, c.val, &c.id, c.producer)
+				case c.stored:
 					a.gone(c.num, c.val, trace.End, &c.id, c.producer)
 				}
+				c.stored = false
 				for _, p := range c.pushed {
 					a.n.eng.ses.DFDropped.EmitAt(a.ps, a.now, a.number(&p.id), p.val.Size())
 					p.val.Release()

@@ -62,3 +62,10 @@ func Attentive() (undo func()) {
 	leftGrace = time.Minute
 	return func() { leftGrace = left }
 }
+
+// KeepAll has CFs that were moved keep all their outputs, however small, until undo is called.
+func KeepAll() (undo func()) {
+	from := keepFrom
+	keepFrom = 0
+	return func() { keepFrom = from }
+}

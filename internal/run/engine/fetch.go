@@ -24,8 +24,12 @@ func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
 		}
 		if c.shared {
 			c.mu.Lock()
-			for int(c.cursor) < len(wave) && c.inputs[wave[c.cursor]].have {
+			for int(c.cursor) < len(wave) && c.inputs[wave[c.cursor]].hasOrFar() {
 				c.cursor++
+			}
+			if c.fars > 0 && int(c.cursor) == len(wave) {
+				w.followNow(c, wave)
+				return false
 			}
 			if int(c.cursor) < len(wave) {
 				w.suspend(c, wave, last && int(c.wave) == len(waves)-1)
@@ -48,7 +52,7 @@ func (w *worker) suspend(c *cf, wave []int, last bool) {
 	ses := w.n.eng.ses
 	w.dfs = w.dfs[:0]
 	for _, k := range wave {
-		if !c.inputs[k].have {
+		if !c.inputs[k].hasOrFar() {
 			w.dfs = append(w.dfs, c.inputs[k].df)
 		}
 	}
@@ -75,6 +79,14 @@ func (w *worker) issue(c *cf, wave []int) {
 		v.f = c.frame
 	}
 	for _, k := range wave {
+		if c.inputs[k].hasOrFar() && e.balance != nil { // it came along with the CF
+			c.lock()
+			c.open--
+			c.inputs[k].asked = false
+			c.unlock()
+			c.shared = c.shared || c.fars > 0
+			continue
+		}
 		in := c.st.Inputs[k]
 		var id ident
 		base := w.identInto(&id, in.Ref.Name, in.Ref.Idx, v)
@@ -195,6 +207,11 @@ func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at
 		}
 		return
 	}
+	if c.suspended && c.missing == 0 && c.fars > 0 {
+		c.suspended = false
+		a.follow(c)
+		return
+	}
 	queue := c.suspended && c.inputs[c.waiting].have
 	c.suspended = c.suspended && !queue
 	c.mu.Unlock()
@@ -227,7 +244,7 @@ func (c *cf) arrived(a *actor) {
 	if c.missing == 0 {
 		return
 	}
-	if c.missing--; c.missing == 0 && c.last {
+	if c.missing--; c.missing == 0 && c.last && c.fars == 0 {
 		c.ready = true
 		a.readied.Add(1)
 		a.n.eng.ses.CFReady.EmitAt(a.ps, a.now, c.id, 0)

@@ -308,6 +308,9 @@ func (w *worker) next() *cf {
 		}
 		q.parked = append(q.parked, w)
 		q.mu.Unlock()
+		if e.balance != nil {
+			e.balance.notice()
+		}
 		w.rest()
 		e.ses.Idle.Emit(w.ps)
 		e.leave()

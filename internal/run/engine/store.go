@@ -47,10 +47,15 @@ type cell struct {
 	stored    bool
 	destroyed bool  // a destroy came before the DF
 	count     int32 // requests it still serves; negative: any number
-	val       cpp.Value
-	producer  maker
-	at        int64 // when it was stored, clock ns
-	waiters   []waiter
+	// A kept DF (kept.go) has a cell at its home, where kept is the keeper + 1, and one at the keeper.
+	kept     int32
+	keeps    bool
+	uses     int32 // requests passed on, or served
+	size     int64
+	val      cpp.Value
+	producer maker
+	at       int64 // when it was stored, clock ns
+	waiters  []waiter
 	// Labels have cells too: the CF that waits for pushes, and pushes that came before it.
 	listener *cf
 	pushed   []pushedDF
@@ -214,7 +219,7 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 	s, h := a.n.locked(id)
 	c := a.cell(s, id, h)
 	num = c.num
-	if wt.c == nil {
+	if wt.c == nil && !c.keeps {
 		a.n.eng.ses.DFRequestReceived.EmitAt(a.ps, a.now, num, int(wt.node), wt.req)
 	}
 	switch {
@@ -223,17 +228,38 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 		a.fail(fmt.Sprintf("%s was stored to serve no request, and is requested", a.identText(id)),
 			"Too many requests")
 		return
+	case c.stored && c.kept != 0:
+		keeper, size := int(c.kept)-1, c.size
+		c.uses++
+		uses := c.uses
+		if c.count--; c.count == 0 {
+			s.take(c)
+		} else {
+			c.count = max(c.count, -1)
+			uses = -1
+		}
+		s.mu.Unlock()
+		a.passOn(id, num, wt, keeper, size)
+		if uses >= 0 {
+			a.endKept(id, num, size, keeper, uses, trace.Expired)
+		}
+		return
 	case c.stored:
 		val, at, ok = retained(c.val), c.at, true
 		a.now = max(a.now, at)
+		c.uses++
 		if c.count--; c.count != 0 {
 			c.count = max(c.count, -1) // any number
 			s.mu.Unlock()
 			return
 		}
-		by := c.producer
+		keeps, by := c.keeps, c.producer
 		old := s.take(c)
 		s.mu.Unlock()
+		if keeps {
+			a.giveUp(num, old, id, by)
+			return
+		}
 		a.gone(num, old, trace.Expired, id, by)
 		return
 	case c.destroyed:
@@ -251,6 +277,7 @@ func (a *actor) request(id *ident, wt waiter) (num trace.DF, val cpp.Value, at i
 func (s *shard) take(c *cell) cpp.Value {
 	v := c.val
 	c.stored, c.val = false, cpp.Value{}
+	c.kept, c.keeps, c.uses = 0, false, 0
 	s.tidy(c)
 	return v
 }
@@ -260,6 +287,17 @@ func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason, id *ident, by 
 	e := a.n.eng
 	e.ses.DFDropped.EmitAt(a.ps, a.now, num, v.Size())
 	e.ses.DFDestroy.EmitAt(a.ps, a.now, num, v.Size(), why)
+	a.release(v, id, by)
+}
+
+// giveUp is gone for a DF of which the home records the end.
+func (a *actor) giveUp(num trace.DF, v cpp.Value, id *ident, by maker) {
+	a.n.eng.ses.DFDropped.EmitAt(a.ps, a.now, num, v.Size())
+	a.release(v, id, by)
+}
+
+// release releases a DF's value, and says so if the heap around it is damaged.
+func (a *actor) release(v cpp.Value, id *ident, by maker) {
 	v.Release()
 	if cpp.HeapDamaged() != 0 {
 		a.heapDamaged(fmt.Sprintf("%s was freed, which %s made", a.identText(id), a.cfText(by)))
@@ -270,8 +308,13 @@ func (a *actor) gone(num trace.DF, v cpp.Value, why trace.Reason, id *ident, by 
 // more is the number of requests served before it expires. made tells that this is where its creation is to
 // be recorded.
 func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made bool) {
+	a.postAt(id, v, count, producer, made, 0, 0)
+}
+
+// postAt is post; if kept is not 0 the node before it keeps the value, which has that size.
+func (a *actor) postAt(id *ident, v cpp.Value, count int32, producer maker, made bool, kept int32, size int64) {
 	e := a.n.eng
-	if v.Type == cpp.Unset {
+	if v.Type == cpp.Unset && kept == 0 {
 		a.fail(fmt.Sprintf("%s is posted without a value: %s did not set it", a.identText(id),
 			a.cfText(producer)), "Posting an unset value, id: "+a.idText(id))
 		return
@@ -296,6 +339,10 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 		c.destroyed = false
 		s.tidy(c)
 		s.mu.Unlock()
+		if kept != 0 {
+			a.endKept(id, num, size, int(kept)-1, 0, trace.Deleted)
+			return
+		}
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
 		a.gone(num, v, trace.Deleted, id, producer)
 		return
@@ -314,6 +361,7 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 	}
 	c.waiters = nil
 	if !expired {
+		c.kept, c.size, c.uses = kept, size, int32(len(waiters))
 		c.stored, c.val, c.producer, c.at = true, v, producer, t
 		c.count = count
 		if count > 0 {
@@ -323,6 +371,15 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 		s.tidy(c)
 	}
 	s.mu.Unlock()
+	if kept != 0 {
+		for _, w := range waiters {
+			a.passOn(id, num, w, int(kept)-1, size)
+		}
+		if expired {
+			a.endKept(id, num, size, int(kept)-1, int32(len(waiters)), trace.Expired)
+		}
+		return
+	}
 	e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
 	for i := range waiters {
 		w := &waiters[i]
@@ -344,9 +401,13 @@ func (a *actor) destroy(id *ident) {
 	if c.stored && c.count <= 0 {
 		num := c.num
 		a.now = max(a.now, c.at)
-		by := c.producer
+		by, kept, uses, size := c.producer, int(c.kept), c.uses, c.size
 		v := s.take(c)
 		s.mu.Unlock()
+		if kept != 0 {
+			a.endKept(id, num, size, kept-1, uses, trace.Deleted)
+			return
+		}
 		a.gone(num, v, trace.Deleted, id, by)
 		return
 	}

@@ -234,6 +234,7 @@ func (g graph) check(t testing.TB, p *luna.Program, s shape, modules bool) []str
 func TestRandomPrograms(t *testing.T) {
 	deadline := time.Now().Add(time.Duration(effort.Times(2, 7)) * time.Second)
 	runs := 0
+	defer engine.KeepAll()()
 	rapid.Check(t, func(rt *rapid.T) {
 		if time.Now().After(deadline) {
 			return
@@ -252,8 +253,8 @@ func TestRandomPrograms(t *testing.T) {
 			if rapid.Bool().Draw(rt, "placed") {
 				place = anyPlacement(p, s.nodes, rapid.Uint64().Draw(rt, "places"))
 			}
-			balance := func(*engine.Config) {}
-			if rapid.Bool().Draw(rt, "balanced") {
+			balance, balanced := func(*engine.Config) {}, rapid.Bool().Draw(rt, "balanced")
+			if balanced {
 				balance = shuffled(rapid.Uint64().Draw(rt, "moves"))
 			}
 			s.set = func(c *engine.Config) {
@@ -266,8 +267,8 @@ func TestRandomPrograms(t *testing.T) {
 			runs++
 			modules := !s.apart && rapid.Bool().Draw(rt, "modules")
 			if faults := g.check(t, p, s, modules); len(faults) > 0 {
-				rt.Fatalf("%v (stealing %v, latency %v, modules %v, placed %v): %s\n%s", s, steal, latency, modules,
-					place != nil, strings.Join(faults, "\n"), g.src)
+				rt.Fatalf("%v (stealing %v, latency %v, modules %v, placed %v, balanced %v): %s\n%s", s, steal,
+					latency, modules, place != nil, balanced, strings.Join(faults, "\n"), g.src)
 			}
 		}
 	})

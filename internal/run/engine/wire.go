@@ -11,6 +11,10 @@ package engine
 //	Destroy     identity                                                    -
 //	Push        label identity, identity, pushing CF                        the value
 //	Steal       -                                                           -
+//	Kept        identity, count, producer, size: a Post that is kept          -
+//	Forward     identity, requester, number of its request                  -
+//	Fetched     identity, request number, producer                          the value
+//	Done        identity, requests that were passed on                      -
 //	Order       code fragment, node, how many, work ahead at both           -
 //
 // What processes tell each other about the run itself is in part.go.
@@ -30,6 +34,10 @@ const (
 	msgDestroy
 	msgPush
 	msgSteal
+	msgKept
+	msgForward
+	msgFetched
+	msgDone
 	firstControl // kinds from here on are no part of the program's work
 	msgOrder     = firstControl
 )
@@ -146,6 +154,7 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 	for i := range c.inputs {
 		s := &c.inputs[i]
 		if h.bool(&s.have); !s.have {
+			count(h, &s.far.node)
 			continue
 		}
 		id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
@@ -179,16 +188,18 @@ func (a *actor) handle(m *transport.Message) {
 		if ok {
 			a.respond(&id, num, v, m.From, m.Number)
 		}
-	case msgResponse:
+	case msgResponse, msgFetched:
 		var req uint64
 		d.ident(&id)
 		count(d, &req)
-		a.n.pendingMu.Lock()
-		w := a.n.requests[req]
-		delete(a.n.requests, req)
-		a.n.pendingMu.Unlock()
+		w := a.n.pending(req)
 		num, v := a.number(&id), m.Payload[0]
-		e.ses.DFReceived.EmitAt(a.ps, t, num, m.From, m.Bytes(), m.Number, req, w.c.id)
+		if by := w.c.id; m.Kind == msgResponse {
+			e.ses.DFReceived.EmitAt(a.ps, t, num, m.From, m.Bytes(), m.Number, req, by)
+		} else {
+			count(d, &by)
+			e.ses.DFReceived.EmitAt(a.ps, t, num, m.From, m.Bytes(), m.Number, 0, by)
+		}
 		e.ses.DFStored.EmitAt(a.ps, t, num, v.Size())
 		w.c.answer(a, int(w.k), w.gen, v, num, t, true)
 	case msgPost:
@@ -215,6 +226,28 @@ func (a *actor) handle(m *transport.Message) {
 		a.pushTo(&label, pushedDF{id: id, val: v, at: t})
 	case msgSteal:
 		a.serveThief(m.From)
+	case msgKept:
+		var uses int32
+		var by maker
+		var size int64
+		d.ident(&id)
+		signed(d, &uses)
+		d.maker(&by)
+		signed(d, &size)
+		a.postAt(&id, cpp.Value{}, uses, by, false, int32(m.From)+1, size)
+		a.blame(by)
+	case msgForward:
+		var node int
+		var req uint64
+		d.ident(&id)
+		count(d, &node)
+		count(d, &req)
+		a.serve(&id, m.From, node, req)
+	case msgDone:
+		var uses int32
+		d.ident(&id)
+		signed(d, &uses)
+		a.done(&id, uses)
 	case msgOrder:
 		var o order
 		d.order(&o)
@@ -236,6 +269,9 @@ func (a *actor) receive(d *codec, m *transport.Message, t int64) {
 	for i := range c.inputs {
 		s := &c.inputs[i]
 		if d.bool(&s.have); !s.have {
+			if count(d, &s.far.node); s.far.node != 0 {
+				c.fars++
+			}
 			continue
 		}
 		var id ident
@@ -254,6 +290,9 @@ func (a *actor) receive(d *codec, m *transport.Message, t int64) {
 	c.placed = true
 	c.born = t
 	e.ses.CFReceived.EmitAt(a.ps, t, c.id, m.From, m.Bytes(), a.weight(c))
+	if e.balance != nil {
+		a.arrive(c)
+	}
 	a.readyIfFree(c)
 	a.n.asked.Store(false)
 	a.n.queue.push(e, c)
