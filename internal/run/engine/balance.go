@@ -16,6 +16,7 @@ package engine
 // nothing is left to do, there is nothing to move either, and the order is void (obey).
 
 import (
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -96,6 +97,7 @@ func (b *balance) run() {
 	e, period := b.eng, max(b.balancer.Period(), 50*time.Microsecond)
 	tick := time.NewTicker(period)
 	defer tick.Stop()
+	var told *prof.Load
 	for {
 		select {
 		case <-e.done:
@@ -109,7 +111,11 @@ func (b *balance) run() {
 			idle = idle || load.Idle > 0
 		}
 		if p := e.part; p != nil && p.node != 0 {
-			p.tellJSON(msgLoad, b.reports[p.node].Load())
+			// Only news: a network slower than the period would else have ever more to carry.
+			if now := b.reports[p.node].Load(); told == nil || !reflect.DeepEqual(now, told) {
+				p.tellJSON(msgLoad, now)
+				told = now
+			}
 			continue
 		}
 		b.balancer.Balance(b)
