@@ -30,8 +30,8 @@ func shuffled(seed uint64) func(*engine.Config) {
 	return func(c *engine.Config) { c.Balancer = shuffler{rand.New(rand.NewPCG(seed, 0))} }
 }
 
-// A node hands CFs over that have asked for nothing yet, and CFs that are ready, which take their inputs along.
-// They wait for each other, and their node has one worker, so the program ends only if they move.
+// A node hands CFs over that have asked for nothing yet, and CFs that are ready, which take their inputs
+// along. They wait for each other, and their node has one worker, so the program ends only if they move.
 func TestBalancerMoves(t *testing.T) {
 	for what, src := range map[string]string{
 		"fresh": `sub main() { for i = 0 .. 2 { meet(3); } }`,
@@ -66,8 +66,8 @@ type mover struct {
 
 func (m mover) Balance(r prof.Runtime) { r.Move(prof.Move{Code: m.code, To: 1, CFs: 1}) }
 
-// DFs follow: a CF that was moved keeps its output, and the CF that reads it goes there too, so it is not sent.
-// Until the block is made the worker of node 0 waits for the one of node 1.
+// DFs follow: a CF that was moved keeps its output, and the CF that reads it goes there too, so it is not
+// sent. Until the block is made the worker of node 0 waits for the one of node 1.
 func TestDFsFollow(t *testing.T) {
 	p := compile(t, `
 		sub main()

@@ -312,7 +312,8 @@ func (a *actor) post(id *ident, v cpp.Value, count int32, producer maker, made b
 }
 
 // postAt is post; if kept is not 0 the node before it keeps the value, which has that size.
-func (a *actor) postAt(id *ident, v cpp.Value, count int32, producer maker, made bool, kept int32, size int64) {
+func (a *actor) postAt(id *ident, v cpp.Value, count int32, producer maker, made bool, kept int32,
+	size int64) {
 	e := a.n.eng
 	if v.Type == cpp.Unset && kept == 0 {
 		a.fail(fmt.Sprintf("%s is posted without a value: %s did not set it", a.identText(id),
