@@ -378,20 +378,20 @@ func Alloc(t Type, size int) Value {
 	return Value{Type: t, Bits: uint64(p)}
 }
 
-// Overwritten is the text of OnForeignCrash for a code fragment that has overwritten its thread's stack, so that
-// its call cannot return.
+// Overwritten is the text of OnForeignCrash for a code fragment that has overwritten its thread's stack, so
+// that its call cannot return.
 const Overwritten = C.WS_OVERWRITTEN
 
-// Damaged is its text if the C library found the heap damaged while it ran neither user code nor a function that
-// makes or frees a value.
+// Damaged is its text if the C library found the heap damaged while it ran neither user code nor a function
+// that makes or frees a value.
 const Damaged = C.WS_DAMAGED
 
 func freeBuf(p uint64) { C.ws_free(C.uint64_t(p)) }
 
 var heapDamage = (*int32)(unsafe.Pointer(C.ws_damaged()))
 
-// HeapDamaged gives the signal with which the C library found its heap damaged when a value was made or freed;
-// 0 if it never did. Nothing is freed from then on.
+// HeapDamaged gives the signal with which the C library found its heap damaged when a value was made or
+// freed; 0 if it never did. Nothing is freed from then on.
 func HeapDamaged() int { return int(atomic.LoadInt32(heapDamage)) }
 
 // FreeNoMore says that the heap may be damaged: nothing is freed from now on.

@@ -43,9 +43,9 @@
 //
 // A code fragment may write where it must not. Beyond the end of a DF it spoils the word behind it (WS_TAIL),
 // which the engine looks at after each call. Otherwise it may damage what malloc keeps, and glibc aborts when
-// we free or allocate: ws_free and ws_alloc are guarded as calls are, and set `damaged`; a thread that allocates
-// elsewhere (the C library, to make a thread) stays where it is and reports. Beyond its stack
-// frame it returns to nowhere, which is a crash like others: the frames above it, ours, lie behind `gap`. If
+// we free or allocate: ws_free and ws_alloc are guarded as calls are, and set `damaged`; a thread that
+// allocates elsewhere (the C library, to make a thread) stays where it is and reports. Beyond its stack frame
+// it returns to nowhere, which is a crash like others: the frames above it, ours, lie behind `gap`. If
 // it wrote further than that, there is nothing to jump to; the thread reports this as one of the user's own.
 //
 // Not done: system calls by number, signals with other actions that user code installs itself, fork.
@@ -199,9 +199,8 @@ static __attribute__((noreturn)) void jump(context *c, int kind)
 	_longjmp(c->env, kind);
 }
 
-// report tells the goroutine that a thread of the user's has ended the program; report_foreign does, and never
-// returns.
-// Records of up to PIPE_BUF bytes are written as a whole. Safe in a signal handler.
+// report tells the goroutine that a thread of the user's has ended the program; report_foreign does, and
+// never returns. Records of up to PIPE_BUF bytes are written as a whole. Safe in a signal handler.
 static void report(int sig, const char *msg)
 {
 	struct {
@@ -224,8 +223,8 @@ static __attribute__((noreturn)) void report_foreign(int sig, const char *msg)
 	for (;;) pause();
 }
 
-// report_damage is report_foreign for a thread of the Go runtime, which may need it, or a lock that it holds: if
-// the run does not end by itself soon, the process does.
+// report_damage is report_foreign for a thread of the Go runtime, which may need it, or a lock that it holds:
+// if the run does not end by itself soon, the process does.
 static __attribute__((noreturn)) void report_damage(int sig)
 {
 	static const char line[] = "whyslow: " WS_DAMAGED "; the end of the trace is lost\n";

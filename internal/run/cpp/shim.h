@@ -86,7 +86,7 @@ typedef struct ws_clock {
 // and errno.
 int ws_start(ws_clock clock);
 // ws_call runs a code fragment for a worker. cf is what others call it when it holds a lock.
-// meter is the address of a ws_meter: Go checks at every call what a pointer to one that has pointers leads to.
+// meter is the address of a ws_meter: Go would check at every call what a pointer leads to.
 int ws_call(uint64_t fn, ws_value *args, ws_result *res, uint64_t meter, uint64_t cf, int how);
 // ws_rest is called before the worker leaves its thread: the span since the last reading.
 void ws_rest(ws_meter *meter, ws_span *span);

@@ -96,8 +96,8 @@ func (v Value) Real() float64 { return math.Float64frombits(v.Bits) }
 // Str returns a copy of a String's text.
 func (v Value) Str() string { return string(v.Bytes()) }
 
-// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C memory:
-// they are gone when the last reference is, and user code may change them meanwhile.
+// Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C
+// memory: they are gone when the last reference is, and user code may change them meanwhile.
 func (v Value) Bytes() []byte {
 	switch v.Type {
 	case Block:
@@ -138,8 +138,8 @@ func (v Value) Retain() {
 	}
 }
 
-// Intact tells whether what stands behind the bytes of a buffer is what was written there when it was made: if
-// not, user code wrote beyond their end.
+// Intact tells whether what stands behind the bytes of a buffer is what was written there when it was made:
+// if not, user code wrote beyond their end.
 func (v Value) Intact() bool {
 	if !v.buffered() {
 		return true

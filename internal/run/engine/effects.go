@@ -96,8 +96,8 @@ func (w *worker) started(c *cf, site trace.Site, t int64) {
 	e.ses.CFStarted.EmitAt(w.ps, t, c.id, uint64(c.exec), w.inputDFs(c))
 }
 
-// bounds looks whether a routine, or others at the same time, wrote beyond the end of a DF that it was given or
-// made. The heap is then damaged, and the run ends.
+// bounds looks whether a routine, or others at the same time, wrote beyond the end of a DF that it was given
+// or made. The heap is then damaged, and the run ends.
 func (w *worker) bounds(c *cf, v *env) {
 	out := 0
 	for i := range w.args {
@@ -160,8 +160,8 @@ func (w *worker) argument(arg *luna.Arg, v *env) (val cpp.Value, own bool) {
 	return cpp.Value{}, false
 }
 
-// effects does what comes after the execution of a CF: w.outs (one reference each, given up here) are posted,
-// pushed or dropped; DFs are destroyed.
+// effects does what comes after the execution of a CF: w.outs (one reference each, given up here) are
+// posted, pushed or dropped; DFs are destroyed.
 func (w *worker) effects(c *cf) {
 	e, st := w.n.eng, c.st
 	v := &env{f: c.ctx(), c: c, outs: w.outs}
@@ -209,8 +209,8 @@ func (w *worker) effects(c *cf) {
 	w.outs = w.outs[:0]
 }
 
-// produced finds the value that an effect is about; made is true the first time for each output: its creation
-// is recorded once.
+// produced finds the value that an effect is about; made is true the first time for each output: its
+// creation is recorded once.
 func (w *worker) produced(c *cf, x *luna.Effect, id *ident, v *env) (val cpp.Value, made, ok bool) {
 	k := x.Out
 	if k < 0 {

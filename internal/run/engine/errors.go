@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// ProgramError says that the program failed while it ran: user code crashed, aborted or ended the process, or
-// a rule of the language was broken.
+// ProgramError says that the program failed while it ran: user code crashed, aborted or ended the process,
+// or a rule of the language was broken.
 type ProgramError struct {
 	Msg  string   // what happened, one line
 	Stmt string   // statement of the CF it happened in; "" where there was none
@@ -96,8 +96,8 @@ func (w *worker) crashed(c *cf, o cpp.Outcome) {
 	}
 }
 
-// heapDamaged ends the run if the C library has found its heap damaged; what says when. It was user code: any
-// that has run so far.
+// heapDamaged ends the run if the C library has found its heap damaged; what says when. It was user code:
+// any that has run so far.
 func (a *actor) heapDamaged(what string) {
 	if sig := cpp.HeapDamaged(); sig != 0 && a.err == nil {
 		a.fail(cpp.Damaged+", found when "+what, "")
