@@ -32,7 +32,7 @@ func FreeNoMore() {}
 const tail = 0
 
 // Overwritten and Damaged are never said.
-const Overwritten, Damaged = "", ""
+const Overwritten, Damaged = "stack overwritten", "heap damaged"
 
 // Flush does nothing.
 func (l *Library) Flush() {}
