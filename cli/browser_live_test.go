@@ -147,7 +147,7 @@ func (b *tab) moves(what string) {
 func (b *tab) liveView(name string) {
 	b.Helper()
 	b.click(fmt.Sprintf("nav a:nth-child(%d)", slices.Index(viewNames, name)+1))
-	b.wait(`document.querySelector("main").innerText.length > 100 && !/Loading…|Загрузка…/.test(document.querySelector("main").innerText)`)
+	b.wait(`document.querySelector("main").innerText.length > 30 && !/Loading…|Загрузка…/.test(document.querySelector("main").innerText)`)
 }
 
 // pageCollector: the collector is killed and started again while a run sends to it. The page goes on, and so
