@@ -148,6 +148,9 @@ func (r *profiled) start(s *setup, m *mode) error {
 		if !slices.Contains(m.modules, info.Name) && !slices.Contains(m.modules, "*") {
 			continue
 		}
+		if info.Name == modules.CentralName || info.Name == modules.DiffusionName {
+			continue // they change the run
+		}
 		u := prof.Use{Info: info, Priority: prof.DefaultPriority, Params: map[string]any{}}
 		for _, name := range []string{"file", "dir"} {
 			if info.Param(name) != nil {
