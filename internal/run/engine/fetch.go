@@ -69,9 +69,11 @@ func (w *worker) issue(c *cf, wave []int) {
 	e := w.n.eng
 	c.lock()
 	for _, k := range wave {
-		c.inputs[k].asked = true
+		if s := &c.inputs[k]; e.balance == nil || !s.hasOrFar() { // else it came along with the CF
+			s.asked = true
+			c.open++
+		}
 	}
-	c.open += int32(len(wave))
 	c.unlock()
 	listen := false
 	v := &env{f: c.ctx(), c: c}
@@ -79,11 +81,8 @@ func (w *worker) issue(c *cf, wave []int) {
 		v.f = c.frame
 	}
 	for _, k := range wave {
-		if c.inputs[k].hasOrFar() && e.balance != nil { // it came along with the CF
-			c.lock()
-			c.open--
-			c.inputs[k].asked = false
-			c.unlock()
+		// Not whether it is here: by now it may be, as the twin of another, and is to be asked for all the same.
+		if !c.inputs[k].asked {
 			c.shared = c.shared || c.fars > 0
 			continue
 		}
