@@ -76,7 +76,8 @@ func (info RunInfo) MarshalJSON() ([]byte, error) {
 	}{plain: plain(info)})
 }
 
-// InsideInfo describes a CF that was inside user code and did not come back when its run was ended, or so far.
+// InsideInfo describes a CF that was inside user code and did not come back when its run was ended, or so
+// far.
 type InsideInfo struct {
 	CF     string `json:"cf"`   // CF.String
 	Name   string `json:"name"` // its label or code fragment with indices: "step[3][2]"

@@ -51,8 +51,8 @@ func mean(list []float64) float64 {
 }
 
 // measure finds the costs of the run of a graph, whose links had a latency of so many nanoseconds, and the
-// bytes per second of its links, 0 for no limit. known is the latter where it is known; unknown gives what the
-// run does not tell.
+// bytes per second of its links, 0 for no limit. known is the latter where it is known; unknown gives what
+// the run does not tell.
 func measure(g *graph, latency, known float64, unknown func() Costs) (c Costs, bandwidth float64) {
 	c = unknown()
 	c.Samples = map[string]int{}

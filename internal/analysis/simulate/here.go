@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,15 +34,12 @@ var here = sync.OnceValue(func() Costs {
 	value := make([]byte, 1<<20)
 	for range rounds {
 		begin := time.Now()
-		copied = bytes.Clone(value)
+		copied := bytes.Clone(value)
 		copies = append(copies, float64(time.Since(begin)))
+		runtime.KeepAlive(copied) // the copy is not left out
 	}
-	copied = nil
 	c := defaults // other programs made some of them longer
 	c.WakeNS, c.SignalNS, c.CopyNS = quick(wakes), quick(signals), quick(copies)
 	c.TransportNS = c.WakeNS
 	return c
 })
-
-// copied is where the compiler cannot leave it out.
-var copied []byte

@@ -10,9 +10,10 @@ import (
 // Sample estimates the wall time of a program that is too large to be simulated while somebody waits.
 //
 // Some stretches of the recorded run, evenly spaced, are programs of their own: what began within the
-// stretch, with all values that were made before there from the start. Each is simulated on the recorded machine and
-// on another one. The whole run is taken to change as the sum of the stretches does. Stretches begin with all
-// workers idle and end with few busy on both machines, so that this hardly matters for the ratio.
+// stretch, with all values that were made before there from the start. Each is simulated on the recorded
+// machine and on another one. The whole run is taken to change as the sum of the stretches does. Stretches
+// begin with all workers idle and end with few busy on both machines, so that this hardly matters for the
+// ratio.
 type Sample struct {
 	s            *Simulator
 	parts        []*Simulator

@@ -81,7 +81,7 @@ func newBalance(e *engine) *balance {
 		found:   make([]found, len(e.prog.Codes)),
 		reports: make([]atomic.Pointer[prof.Load], len(e.nodes))}
 	for _, c := range e.prog.Codes {
-		b.codes[c.Name] = int(c.ID)
+		b.codes[c.Name] = c.ID
 	}
 	for _, st := range e.prog.Stmts {
 		push := slices.ContainsFunc(st.Inputs, func(i *luna.Input) bool { return i.Push })
@@ -328,7 +328,7 @@ func (b *balance) takeForMove(n *node, o *order) (taken []*cf) {
 	defer q.mu.Unlock()
 	chosen := map[*cf]bool{}
 	choose := func(c *cf) {
-		if int64(len(taken)) < o.cfs && int(c.st.Code) == o.code && b.mayMove(c) {
+		if int64(len(taken)) < o.cfs && c.st.Code == o.code && b.mayMove(c) {
 			taken = append(taken, c)
 			chosen[c] = true
 		}

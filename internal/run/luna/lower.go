@@ -170,7 +170,8 @@ func (x *stmtCtx) operand(e *expr, k kind) *Expr {
 	return x.lower(e, Dyn)
 }
 
-// asKind converts a conditional that is an operand to its kind: int, whatever its branches are. v is e, lowered.
+// asKind converts a conditional that is an operand to its kind: int, whatever its branches are. v is e,
+// lowered.
 func (x *stmtCtx) asKind(e *expr, v *Expr) *Expr {
 	if e.op == xCond && v.Type == Real {
 		x.c.warn(StageCPP, e.off, "as an operand, a conditional is an int in LuNA", "%s is truncated to an int",
@@ -268,7 +269,7 @@ func (x *stmtCtx) conditional(e *expr, read Type) *Expr {
 		return x.badString(&expr{op: xBinary, name: "?:", off: e.off, opOff: e.opOff})
 	}
 	var c *Expr
-	if e.a.kind == kValue { // a DF counts as it is, even a real below 1; else the condition is wanted as an int
+	if e.a.kind == kValue { // a DF counts as it is, even a real below 1; others are wanted as ints
 		c = x.truth(e.a, kValue)
 	} else if c = x.int(e.a); e.a.kind == kReal {
 		x.c.warn(StageCPP, e.a.off, "write "+srcText(e.a)+" != 0.0", "the condition %s is truncated to an int",

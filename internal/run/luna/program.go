@@ -3,8 +3,8 @@
 // The way of a program: Preprocess (comments, macros, includes, foreign blocks) -> lexer -> parser (tree as
 // written) -> let substitution -> checker, which resolves every name, gives every expression its type, and
 // lowers each statement to the few things an engine needs to know: where it runs, which data fragments it
-// asks for in which order, what it computes, and what happens afterwards. After that no name is looked up any
-// more.
+// asks for in which order, what it computes, and what happens afterwards. After that no name is looked up
+// any more.
 //
 // # Frames
 //
@@ -79,8 +79,8 @@ const (
 	IfCond
 )
 
-// Code is a code fragment. Name is what reports show: the LuNA name of the routine or sub; "for i", "while i"
-// (with the counter's name), "if" for the others.
+// Code is a code fragment. Name is what reports show: the LuNA name of the routine or sub; "for i", "while
+// i" (with the counter's name), "if" for the others.
 type Code struct {
 	ID   int
 	Name string
@@ -150,8 +150,8 @@ type Block struct {
 // Stmt is a statement: a CF is one execution of it. The frame in which its expressions are evaluated is the
 // one of the block it stands in, unless said otherwise (While).
 //
-// Life of a CF: fetch Home.Waves, move to Home's node if another, fetch Waves, execute by Kind, apply Effects
-// in order.
+// Life of a CF: fetch Home.Waves, move to Home's node if another, fetch Waves, execute by Kind, apply
+// Effects in order.
 type Stmt struct {
 	ID    int
 	Kind  CodeKind
@@ -188,8 +188,8 @@ type Stmt struct {
 	NArgOuts int
 
 	// For: Lo, Hi in the frame of Block. If: Cond. While: Start in the frame of Block, with StartWaves fetched
-	// before; Cond, Outs, Waves, Home and Effects in the frame of an iteration, a frame of Body with the counter
-	// in value slot 0 (its Names are not used by them). Body.Frame is always true for While.
+	// before; Cond, Outs, Waves, Home and Effects in the frame of an iteration, a frame of Body with the
+	// counter in value slot 0 (its Names are not used by them). Body.Frame is always true for While.
 	Lo, Hi, Cond, Start *Expr
 	StartWaves          [][]int // into Inputs
 	Body                *Block
@@ -282,8 +282,8 @@ const (
 type Effect struct {
 	Kind EffectKind
 	Ref  *DFRef
-	// Out is the index in Stmt.Outs of the value posted or pushed if the texts are equal, else -1: then the CF's
-	// outputs and inputs are searched for the identity.
+	// Out is the index in Stmt.Outs of the value posted or pushed if the texts are equal, else -1: then the
+	// CF's outputs and inputs are searched for the identity.
 	Out   int
 	Count *Expr // Post: int, how many requests it serves; nil: unlimited. Negative: unlimited
 	To    *NameRef
@@ -295,8 +295,8 @@ type Effect struct {
 // Op is the operation of an expression node.
 type Op uint8
 
-// Operations. Operands are A, B, C. Arithmetic and comparison with Type or operand types Int and Real are the
-// machine's; where both operands are Dyn the run-time types decide (see Dyn* rule in Expr.Type).
+// Operations. Operands are A, B, C. Arithmetic and comparison with Type or operand types Int and Real are
+// the machine's; where both operands are Dyn the run-time types decide (see Dyn* rule in Expr.Type).
 const (
 	OpInt    Op = iota // constant I
 	OpReal             // constant F (already rounded to 6 decimals)
@@ -324,7 +324,8 @@ const (
 	OpCond   // A ? B : C, lazy
 	OpToInt  // A converted as a C++ cast (A Int, Long, Real; Dyn: must hold an int)
 	OpToReal // (A Int, Long, Real; Dyn: must hold a real)
-	// to string context: Int and Long decimal, Real %f, String itself, Dyn by its run-time type; byte block fails
+	// to string context: Int and Long decimal, Real %f, String itself, Dyn by its run-time type; a byte block
+	// fails
 	OpToStr
 	OpConcat // strings
 	OpUnset  // fails when evaluated; S says why
@@ -335,9 +336,10 @@ const (
 // Type is the representation of the result. An arithmetic node of Type Int (Real) has operands of Type Int
 // (Real), the checker has put conversions in. A node of Type Dyn has Dyn operands: int with int gives int,
 // with a real among them real; other run-time types fail with "Unsupported operand types: A op B". A Dyn
-// operand, and a value argument, may be an expression of any Type: its value counts. Comparisons have Type Int
-// and operands of one Type, or Int and Long; Dyn as above. == and != compare strings where both operands have
-// Type String. Nodes of Type Long have operands of Type Int or Long; a value argument of Type Long is an int.
+// operand, and a value argument, may be an expression of any Type: its value counts. Comparisons have Type
+// Int and operands of one Type, or Int and Long; Dyn as above. == and != compare strings where both operands
+// have Type String. Nodes of Type Long have operands of Type Int or Long; a value argument of Type Long is
+// an int.
 type Expr struct {
 	Op      Op
 	Type    Type

@@ -125,8 +125,8 @@ func (s *Server) run(q *question) (any, error) {
 	return d, nil
 }
 
-// askChecks lists what makes the figures of a finished run doubtful. A live run has no faults, as its trace is
-// not complete yet, but CFs that do not come back from user code.
+// askChecks lists what makes the figures of a finished run doubtful. A live run has no faults, as its trace
+// is not complete yet, but CFs that do not come back from user code.
 func askChecks(q *question) (any, error) {
 	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []counters.Violation{}}
 	snap, err := q.snapshot()

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestScaling(t *testing.T) {
 	for _, lang := range []string{"en", "ru"} {
 		picture := report.Scaling(p, lang)
 		for d := xml.NewDecoder(strings.NewReader(picture)); ; {
-			if _, err := d.Token(); err == io.EOF {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatal(err, picture)

@@ -272,7 +272,7 @@ time counts. Noise is half the distance between the longest and the shortest of 
 Undisturbed are predictions whose runs, the one that was recorded and the one that is predicted, lost at most
 %.0f %% to others. They have a line where there are at least %d.
 
-| | predictions | median error | 90 %% are within | within 10 %% or their noise | factors, median | factors, 90 %% |
+| | predictions | median error | 90 %% within | within 10 %% or noise | factors, median | factors, 90 %% |
 |---|--:|--:|--:|--:|--:|--:|
 `, runtime.NumCPU(), *repeats, 100*mostOthers, fewest)
 	type kind struct {

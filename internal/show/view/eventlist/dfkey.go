@@ -9,7 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 )
 
-// findDF finds a DF by its key, NODE:NUMBER in the file of any node. It gives the DF's numbers in all of them.
+// findDF finds a DF by its key, NODE:NUMBER in the file of any node. It gives its numbers in all of them.
 func (l *List) findDF(key string) ([][]uint64, error) {
 	at, number, ok := strings.Cut(key, ":")
 	a, err1 := strconv.ParseUint(at, 10, 16)

@@ -19,7 +19,8 @@ type Picture struct {
 	// Lanes are those of the first workers: by column of equal length the number of the code fragment that took
 	// most of it, 0 where nothing ran for half of it.
 	Lanes [][]uint16 `json:"lanes"`
-	// Load is the share of all workers' time in which they ran user code, from 0 to 1000: by row of so many nodes, then by window.
+	// Load is the share of all workers' time in which they ran user code, from 0 to 1000: by row of so many
+	// nodes, then by window.
 	Load  [][]uint16 `json:"load"`
 	Nodes int        `json:"nodes"` // of a row; the last may have fewer
 }
