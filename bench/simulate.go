@@ -17,8 +17,8 @@ import (
 // does, to keep events in order of time, and beside the engine that ran the program.
 func benchSimulate(ctx context.Context, b *bench) error {
 	t := b.table("A recorded run in virtual time", "One core. The bare heap is Go's container/heap with as "+
-		"many entries as the machine has workers; it orders two events per CF, one for its end and one for its worker "+
-		"to look for the next. The engine's time is that of the recorded run, all its workers' together.",
+		"many entries as the machine has workers; it orders two events per CF, one for its end and one for its "+
+		"worker to look for the next. The engine's time is that of the recorded run, all its workers' together.",
 		"program", "recorded", "simulated", "CFs", "time, ratio to the bare heap", "engine's time, ratio to it",
 		"ns/CF", "goal", "ns/CF, bare heap", "ns/CF, engine")
 	for _, c := range []struct {
