@@ -68,7 +68,8 @@ func pageViews(t *testing.T, p *pages) {
 				if lang == "ru" != strings.ContainsAny(text, "абвгдеиклмнопрстуя") {
 					t.Errorf("%s: the language is another one: %.300q", where, text)
 				}
-				if blank := query[string](b, blankCanvases); blank != "" {
+				// Nodes that nearly all the time only wait have no colour in "What if".
+				if blank := query[string](b, blankCanvases); blank != "" && !strings.HasPrefix(where, "whatif") {
 					t.Errorf("%s: nothing is drawn on %s", where, blank)
 				}
 				b.quiet(where)
