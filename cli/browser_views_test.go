@@ -68,8 +68,7 @@ func pageViews(t *testing.T, p *pages) {
 				if lang == "ru" != strings.ContainsAny(text, "абвгдеиклмнопрстуя") {
 					t.Errorf("%s: the language is another one: %.300q", where, text)
 				}
-				// The lanes of "What if" have no colour where nothing ran for half of a window.
-				if blank := query[string](b, blankCanvases); blank != "" && !strings.HasPrefix(where, "whatif") {
+				if blank := query[string](b, blankCanvases); blank != "" {
 					t.Errorf("%s: nothing is drawn on %s", where, blank)
 				}
 				b.quiet(where)

@@ -273,7 +273,8 @@ export interface WhatIf {
   warning: string /* about all predictions, "": none */; picture: Picture | null /* as recorded */ }
 /** What the first lanes, and nodes, do from the start of a run to its end. */
 export interface Picture {
-  lanes: number[][]; // by column: the code fragment that took most of it, 0: nothing ran for half of it
+  lanes: number[][]; // by column: the code fragment that ran longest in it, 0: none ran
+  shares: number[][]; // share of the column's time in which any ran, 0 to 1000
   load: number[][]; // share of workers' time in user code, 0 to 1000: by row of so many nodes, then by window
   nodes: number }
 /** GET /api/runs/ID/whatif/predict?nodes&workers&latency&bandwidth&speed&lang: the run on another machine.

@@ -44,7 +44,7 @@ type prediction struct {
 	Nodes, Workers int
 	Wall           int64 `json:"wall_ns"`
 	Useful         int64 `json:"useful_ns"`
-	Picture        struct{ Lanes, Load [][]int }
+	Picture        struct{ Lanes, Shares, Load [][]int }
 }
 
 // Another machine gives another prediction, whose pictures and factors fit together; nothing is left behind.
@@ -86,6 +86,20 @@ func TestWhatIf(t *testing.T) {
 		}
 		if off := load / float64(p.Useful); off < 0.95 || off > 1.05 {
 			t.Errorf("%d ns are useful, the picture has %.0f", p.Useful, load)
+		}
+		// Lanes show whatever ran, even of a run that nearly always waits.
+		load = 0
+		for i, row := range p.Picture.Shares {
+			for c, v := range row {
+				load += float64(v) / 1000 / float64(len(row)) * float64(p.Wall)
+				if (v > 0) != (p.Picture.Lanes[i][c] > 0) {
+					t.Fatalf("lane %d, column %d: %d / 1000 of the time in code fragment %d", i, c, v,
+						p.Picture.Lanes[i][c])
+				}
+			}
+		}
+		if off := load / float64(p.Useful); off < 0.95 || off > 1.05 {
+			t.Errorf("%d ns are useful, the lanes have %.0f", p.Useful, load)
 		}
 	}
 	factors := asked[struct {

@@ -7,10 +7,10 @@ export interface Look {
   row: number; // height of a row
   share: number; // of the width that the run takes
   back: string;
-  color: (v: number) => string | null; // of a value; null: none
+  color: (row: number, column: number) => string | null; // null: none
 }
 
-/** Draws rows of values, equal ones beside each other as one rectangle. */
+/** Draws rows of columns, those of one color beside each other as one rectangle. */
 export function rows(pen: Draw, values: readonly (readonly number[])[], look: Look): void {
   pen.fillStyle = look.back;
   pen.fillRect(0, 0, look.width, look.row * values.length);
@@ -18,9 +18,9 @@ export function rows(pen: Draw, values: readonly (readonly number[])[], look: Lo
     const each = (look.width * look.share) / Math.max(row.length, 1);
     const gap = look.row > 5 ? 1 : 0;
     for (let a = 0; a < row.length; ) {
+      const color = look.color(i, a);
       let b = a + 1;
-      while (b < row.length && row[b] === row[a]) b++;
-      const color = look.color(row[a]);
+      while (b < row.length && look.color(i, b) === color) b++;
       if (color) {
         pen.fillStyle = color;
         pen.fillRect(a * each, i * look.row, (b - a) * each, look.row - gap);

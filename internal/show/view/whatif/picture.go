@@ -16,9 +16,11 @@ const (
 
 // Picture is what workers and nodes do over time, from the start of the run to its end.
 type Picture struct {
-	// Lanes are those of the first workers: by column of equal length the number of the code fragment that took
-	// most of it, 0 where nothing ran for half of it.
+	// Lanes are those of the first workers: by column of equal length the number of the code fragment that ran
+	// longest in it, 0 where none ran.
 	Lanes [][]uint16 `json:"lanes"`
+	// Shares are those of the columns' time in which any ran, from 0 to 1000.
+	Shares [][]uint16 `json:"shares"`
 	// Load is the share of all workers' time in which they ran user code, from 0 to 1000: by row of so many
 	// nodes, then by window.
 	Load  [][]uint16 `json:"load"`
@@ -88,11 +90,12 @@ func addSpan(list []int64, wide, from, to int64) {
 
 // picture draws a run of a length.
 func (f *film) picture(wall int64) *Picture {
-	p := &Picture{Lanes: make([][]uint16, len(f.lanes)), Load: make([][]uint16, len(f.load)), Nodes: f.each}
+	p := &Picture{Lanes: make([][]uint16, len(f.lanes)), Shares: make([][]uint16, len(f.lanes)),
+		Load: make([][]uint16, len(f.load)), Nodes: f.each}
 	wall = max(wall, 1)
 	for i, frames := range f.lanes {
 		slices.SortStableFunc(frames, func(a, b frame) int { return cmp.Compare(a.from, b.from) })
-		p.Lanes[i] = lane(frames, wall, len(f.m.Codes))
+		p.Lanes[i], p.Shares[i] = lane(frames, wall, len(f.m.Codes))
 	}
 	workers := make([]int64, len(f.load))
 	for _, row := range f.row {
@@ -115,11 +118,11 @@ func (f *film) picture(wall int64) *Picture {
 }
 
 // lane draws the executions of a worker.
-func lane(frames []frame, wall int64, codes int) []uint16 {
-	out := make([]uint16, columns)
+func lane(frames []frame, wall int64, codes int) (list, shares []uint16) {
+	list, shares = make([]uint16, columns), make([]uint16, columns)
 	sums := make([]int64, codes)
 	at := 0
-	for c := range out {
+	for c := range list {
 		from, to := wall*int64(c)/columns, wall*int64(c+1)/columns
 		clear(sums)
 		busy := int64(0)
@@ -131,16 +134,16 @@ func lane(frames []frame, wall int64, codes int) []uint16 {
 			sums[frames[i].code] += ns
 			busy += ns
 		}
-		if 2*busy < to-from {
-			continue
-		}
 		for code, ns := range sums {
-			if ns > sums[out[c]] {
-				out[c] = uint16(code)
+			if ns > sums[list[c]] {
+				list[c] = uint16(code)
 			}
 		}
+		if busy > 0 {
+			shares[c] = uint16(min(1000, max(1, busy*1000/(to-from))))
+		}
 	}
-	return out
+	return list, shares
 }
 
 // recorded draws the run of a model.
