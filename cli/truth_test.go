@@ -44,7 +44,6 @@ type knownCause struct {
 	silent bool     // the kernel does not tell how long threads wait for cores
 	// processor: the gain is held against in processor time, which does not depend on what else runs.
 	processor bool
-	otherwise bool // the mended program does something else than what is simulated
 	// mend gives the arguments of the mended program, where they depend on the advice.
 	mend func(a *advise.Advice) string
 }
@@ -475,7 +474,7 @@ func (c *knownCause) gains(t *testing.T, run func(args string, code int) *accoun
 			kept = true
 		}
 		// What is simulated is the run's time. Where the advice does not make it shorter, that itself is compared.
-		if x.PredictedWallNS > 0 && !c.otherwise {
+		if x.PredictedWallNS > 0 {
 			predicted, gained := a.wall-x.PredictedWallNS, a.wall-b.wall
 			if x.GainWallNS == 0 {
 				predicted, gained = x.PredictedWallNS, b.wall
@@ -486,7 +485,7 @@ func (c *knownCause) gains(t *testing.T, run func(args string, code int) *accoun
 			}
 			simulated = true
 		}
-		if kept && (foretold || c.otherwise || !simulated && try >= 2) {
+		if kept && (foretold || !simulated && try >= 2) {
 			t.Log(tried)
 			return
 		}

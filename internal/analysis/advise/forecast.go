@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -208,26 +209,20 @@ func (a *advisor) stored(f *flow) remedy {
 		t := f.sim.Tasks()
 		was := f.sim.Located(f.machine.Nodes)
 		place := &simulate.Placement{Executions: was.Executions, Values: slices.Clone(was.Values)}
-		users := map[uint32]map[uint16]int{} // of a value, by node
+		users := map[uint32]map[uint16]int64{} // of a value, by node
 		for x := range t.Executions() {
 			for _, v := range t.Inputs(x) {
 				if v == 0 || !names[t.Model().DFNameOf(t.Model().DFMade(v-1))] {
 					continue
 				}
 				if users[v] == nil {
-					users[v] = map[uint16]int{}
+					users[v] = map[uint16]int64{}
 				}
 				users[v][was.Executions[x]]++
 			}
 		}
 		for v, by := range users {
-			best := was.Values[v]
-			for node, n := range by {
-				if n > by[best] || n == by[best] && node < best && by[best] > 0 {
-					best = node
-				}
-			}
-			place.Values[v] = best
+			place.Values[v] = mostUsed(by, was.Values[v])
 		}
 		m := f.machine
 		m.Place = place
@@ -300,8 +295,17 @@ func (a *advisor) without(f slou.Factor, goes func(part string) bool) remedy {
 	return faster(speed, words.Say("without these waits", "без этого ожидания"))
 }
 
-// createdThere is the run with each structured CF that was given data on the node where most of what it
-// creates runs.
+// mostUsed gives the node with the most; as it was, where no node has more.
+func mostUsed(by map[uint16]int64, was uint16) uint16 {
+	node, n := most(by, cmp.Compare[uint16])
+	if n == by[was] {
+		return was
+	}
+	return node
+}
+
+// createdThere is the run with each structured CF on the node where most of the user code runs that comes of
+// it. One that nothing comes of, such as the `if` that ends a recursion, goes with its creator.
 func createdThere(f *forecaster) (*outcome, error) {
 	t := f.sim.Tasks()
 	was := f.sim.Located(f.machine.Nodes)
@@ -313,23 +317,36 @@ func createdThere(f *forecaster) (*outcome, error) {
 			first[uint32(cf)] = x
 		}
 	}
-	for _, x := range slices.Backward(t.Started()) {
-		if cf, _ := t.CF(int(x)); m.Atomic(cf) {
+	comes := map[int]map[uint16]int64{} // of a structured CF, by node
+	empty := map[int]bool{}
+	for _, started := range slices.Backward(t.Started()) {
+		x := int(started)
+		if cf, _ := t.CF(x); m.Atomic(cf) {
 			continue
 		}
-		by := map[uint16]int{}
-		for _, kid := range t.Children(int(x)) {
-			if k, ok := first[kid]; ok {
+		by := map[uint16]int64{}
+		for _, kid := range t.Children(x) {
+			k, ok := first[kid]
+			if !ok {
+				continue
+			}
+			if m.Atomic(model.CF(kid)) {
 				by[place.Executions[k]]++
 			}
+			for node, n := range comes[k] {
+				by[node] += n
+			}
+			delete(comes, k)
 		}
-		best := place.Executions[x]
-		for node, n := range by {
-			if n > by[best] || n == by[best] && node < best && by[best] > 0 {
-				best = node
+		place.Executions[x], comes[x] = mostUsed(by, place.Executions[x]), by
+		empty[x] = len(by) == 0
+	}
+	for _, x := range t.Started() {
+		for _, kid := range t.Children(int(x)) {
+			if k, ok := first[kid]; ok && empty[k] {
+				place.Executions[k] = place.Executions[x]
 			}
 		}
-		place.Executions[x] = best
 	}
 	machine := f.machine
 	machine.Place = place
