@@ -85,7 +85,7 @@ func (f *frame) up(depth int) *frame {
 
 // slot is one input of a CF.
 type slot struct {
-	val  cpp.Value // one reference, owned by the CF
+	val  cpp.Value // one reference, owned by the CF; of a far input see farAway
 	at   int64     // when it became available on this node, clock ns
 	df   trace.DF
 	have bool
@@ -93,7 +93,7 @@ type slot struct {
 	// when two texts denote one cell; it then lives until the answer comes.
 	asked bool
 	own   bool // a copy held here for this CF only: it came from another node or by push
-	far   far  // kept at another node, see kept.go
+	far   bool // kept at another node, see kept.go
 }
 
 // Stages of a CF. A CF moves through them in order; while loops go back to stageHome.

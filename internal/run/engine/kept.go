@@ -26,11 +26,17 @@ import (
 // variable for tests.
 var keepFrom = int64(256)
 
-// far is an input that another node keeps.
-type far struct {
-	node int32 // + 1; 0: it is not far
-	size int64
+// farAway stands for the value of an input that another node keeps: an unset one that says where, and how
+// large. There are many slots, and few are far, so this takes no room of its own.
+func farAway(keeper int, size int64) cpp.Value {
+	return cpp.Value{Bits: uint64(keeper)<<48 | uint64(size)}
 }
+
+// keeper is the node that keeps a far input.
+func (s *slot) keeper() int { return int(s.val.Bits >> 48) }
+
+// farSize is the size of a far input.
+func (s *slot) farSize() int64 { return int64(s.val.Bits & (1<<48 - 1)) }
 
 // keeps reports whether a CF's output stays here, although its home is elsewhere, and stores it if so.
 func (a *actor) keeps(c *cf, id *ident, v cpp.Value, count int32, made bool, home int) bool {
@@ -76,7 +82,7 @@ func (a *actor) passOn(id *ident, num trace.DF, w waiter, keeper int, size int64
 	c.mu.Lock()
 	s := &c.inputs[w.k]
 	a.n.denote(s, num)
-	s.far, s.asked = far{int32(keeper) + 1, size}, false
+	s.val, s.far, s.asked = farAway(keeper, size), true, false
 	c.open--
 	c.fars++
 	if !c.suspended { // its worker will see
@@ -130,17 +136,21 @@ func (a *actor) follow(c *cf) {
 func (c *cf) nearest() (node int, ok bool) {
 	var here, most int64
 	for i := range c.inputs {
-		if c.inputs[i].have {
-			here += c.inputs[i].val.Size()
+		s := &c.inputs[i]
+		if s.have {
+			here += s.val.Size()
+		}
+		if !s.far {
+			continue
 		}
 		var there int64
 		for j := range c.inputs {
-			if c.inputs[j].far.node == c.inputs[i].far.node {
-				there += c.inputs[j].far.size
+			if o := &c.inputs[j]; o.far && o.keeper() == s.keeper() {
+				there += o.farSize()
 			}
 		}
-		if c.inputs[i].far.node != 0 && there > most {
-			node, most = int(c.inputs[i].far.node)-1, there
+		if there > most {
+			node, most = s.keeper(), there
 		}
 	}
 	return node, most >= here && most > 0
@@ -150,12 +160,12 @@ func (c *cf) nearest() (node int, ok bool) {
 func (a *actor) takeFar(c *cf) (list []farInput) {
 	for i := range c.inputs {
 		s := &c.inputs[i]
-		if s.far.node == 0 {
+		if !s.far {
 			continue
 		}
 		id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
-		list = append(list, farInput{id, int32(i), c.gen, int(s.far.node) - 1})
-		s.far, s.asked = far{}, true
+		list = append(list, farInput{id, int32(i), c.gen, s.keeper()})
+		s.val, s.far, s.asked = cpp.Value{}, false, true
 		c.open++
 	}
 	c.fars = 0
@@ -257,12 +267,12 @@ func (a *actor) arrive(c *cf) {
 	whole := c.stage == stageMain && len(c.inputs) > 0
 	for i := range c.inputs {
 		s := &c.inputs[i]
-		if s.far.node != 0 {
+		if s.far {
 			id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
 			a.n.denote(s, a.number(&id))
-			if int(s.far.node) == a.n.id+1 {
+			if s.keeper() == a.n.id {
 				_, s.val, s.at, s.have = a.request(&id, waiter{c: c, k: int32(i)})
-				s.at, s.far = max(s.at, c.born), far{}
+				s.at, s.far = max(s.at, c.born), false
 				c.fars--
 			}
 		}
@@ -274,7 +284,7 @@ func (a *actor) arrive(c *cf) {
 }
 
 // hasOrFar reports whether nothing is to come for an input.
-func (s *slot) hasOrFar() bool { return s.have || s.far.node != 0 }
+func (s *slot) hasOrFar() bool { return s.have || s.far }
 
 // followNow is follow for the worker that holds the CF. Its lock is held, and released here.
 func (w *worker) followNow(c *cf, wave []int) {

@@ -154,7 +154,11 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 	for i := range c.inputs {
 		s := &c.inputs[i]
 		if h.bool(&s.have); !s.have {
-			count(h, &s.far.node)
+			keeper := 0 // + 1; 0: it is not far
+			if s.far {
+				keeper = s.keeper() + 1
+			}
+			count(h, &keeper)
 			continue
 		}
 		id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
@@ -269,7 +273,9 @@ func (a *actor) receive(d *codec, m *transport.Message, t int64) {
 	for i := range c.inputs {
 		s := &c.inputs[i]
 		if d.bool(&s.have); !s.have {
-			if count(d, &s.far.node); s.far.node != 0 {
+			var keeper int
+			if count(d, &keeper); keeper != 0 {
+				s.val, s.far = farAway(keeper-1, 0), true
 				c.fars++
 			}
 			continue
