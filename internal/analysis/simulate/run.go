@@ -91,7 +91,7 @@ func (s *Simulator) run(ctx context.Context, m Machine, start func(*run) error) 
 	}
 	r.res.Nodes, r.res.Workers, r.res.Doubts = m.Nodes, m.Workers, s.doubts(r)
 	all, fastest := m.power()
-	chain := float64(s.g.chain(r.factor)) / fastest
+	chain := float64(s.g.chain(r.factor, nil)) / fastest
 	r.res.ChainNS, r.res.LeastNS = int64(chain), int64(max(chain, float64(r.res.UsefulNS)/all))
 	return &r.res, nil
 }

@@ -233,8 +233,8 @@ func Pays(list []*Result) *Result {
 // chain is the longest chain of executions, in nanoseconds of user code: each needs its values, the CF that
 // created its own, and the execution of its own before it. They are taken in the order in which they
 // started; where clocks put one before what it needs, that link of the chain does not count, and the bound
-// is lower.
-func (g *graph) chain(factor []float64) (longest int64) {
+// is lower. With costs, it includes what structured CFs take to create others.
+func (g *graph) chain(factor []float64, costs *Costs) (longest int64) {
 	ended := make([]int64, len(g.cf))
 	for _, x := range g.started {
 		cf := g.cf[x]
@@ -251,6 +251,8 @@ func (g *graph) chain(factor []float64) (longest int64) {
 		}
 		if g.atomic(cf) {
 			from += int64(float64(g.own[x]) * factor[g.m.CodeOf(model.CF(cf))])
+		} else if costs != nil {
+			from += int64(costs.CreateNS * float64(1+g.kidAt[x+1]-g.kidAt[x]))
 		}
 		ended[x] = from
 		longest = max(longest, from)

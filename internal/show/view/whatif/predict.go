@@ -36,11 +36,11 @@ func (p *Program) prediction(r *simulate.Result, lang string) *Prediction {
 	return a
 }
 
-// Estimate predicts from a sample; nil where there is none, or it is too small for the machine. It fails when
-// ctx ends, or as package query does where the query is wrong.
+// Estimate predicts from a sample; nil where there is none. It fails when ctx ends, or as package query does
+// where the query is wrong.
 func (p *Program) Estimate(ctx context.Context, q Query) (*Prediction, error) {
 	m, err := p.machine(&q)
-	if err != nil || p.sample == nil || !p.sample.Fits(m) {
+	if err != nil || p.sample == nil {
 		return nil, err
 	}
 	r, err := p.sample.Run(ctx, m)
