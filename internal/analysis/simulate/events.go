@@ -91,17 +91,17 @@ func (r *run) sink(e event) {
 	h[i] = e
 }
 
-// fifo is a list of events, first in first out.
-type fifo struct {
-	items []event
+// fifo is a list, first in first out.
+type fifo[T any] struct {
+	items []T
 	head  int
 }
 
-func (f *fifo) empty() bool   { return f.head == len(f.items) }
-func (f *fifo) first() *event { return &f.items[f.head] }
+func (f *fifo[T]) empty() bool { return f.head == len(f.items) }
+func (f *fifo[T]) first() *T   { return &f.items[f.head] }
 
-// drop removes the first event.
-func (f *fifo) drop() {
+// drop removes the first one.
+func (f *fifo[T]) drop() {
 	if f.head++; f.head == len(f.items) {
 		f.items, f.head = f.items[:0], 0
 	} else if f.head > 1024 && f.head > len(f.items)/2 {

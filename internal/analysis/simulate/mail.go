@@ -4,7 +4,7 @@ package simulate
 // it works on the last one. Those that are on their way are in order of time; only the first is in the heap,
 // as are those that overtake it.
 type box struct {
-	come, coming fifo
+	come, coming fifo[event]
 	until        int64
 }
 
@@ -89,7 +89,7 @@ func (r *run) receive(node int) {
 	case cfCame:
 		r.rec.cfCame(int(e.w), r.now, e.a)
 		r.came(node)
-		r.enqueue(node, e.a)
+		r.enqueue(node, e.a, false)
 	case requestCame:
 		r.rec.requestCame(int(e.w), r.now, e.a)
 		ns = r.request(e.a)

@@ -51,11 +51,23 @@ type run struct {
 	res   Result
 }
 
-// queue holds the CFs of a node that can go on, and its workers that have nothing to do.
+// queue holds the CFs of a node that can go on, and its workers that have nothing to do. Several workers take
+// first the CFs that were woken, because the input they waited for has come; a single one takes all in order.
 type queue struct {
-	items  []uint32
-	head   int
-	parked []uint32
+	woken, created fifo[uint32]
+	parked         []uint32
+}
+
+func (q *queue) empty() bool { return q.woken.empty() && q.created.empty() }
+
+// pop takes the next CF; there is one.
+func (q *queue) pop() uint32 {
+	f := &q.woken
+	if f.empty() {
+		f = &q.created
+	}
+	defer f.drop()
+	return *f.first()
 }
 
 // Run simulates the program on a machine. It fails when ctx ends or the machine cannot be simulated.
@@ -133,7 +145,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			node := r.place(g.first[cf])
 			r.rec.worker(uint32(node * m.Workers))
 			r.rec.created(r.now, cf)
-			r.enqueue(node, cf)
+			r.enqueue(node, cf, false)
 		}
 	}
 	for w := range m.Nodes * m.Workers {
@@ -221,10 +233,15 @@ func (r *run) nodeOf(worker uint32) int { return int(worker) / r.m.Workers }
 // after lets something happen, some time from now.
 func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int64(ns), what, a, w) }
 
-// enqueue appends a CF to the queue of a node, for a parked worker if there is one: true.
-func (r *run) enqueue(node int, cf uint32) (woke bool) {
+// enqueue appends a CF to the queue of a node, for a parked worker if there is one: true. woken tells that it
+// gets an input it waited for.
+func (r *run) enqueue(node int, cf uint32, woken bool) (woke bool) {
 	q := &r.queues[node]
-	q.items = append(q.items, cf)
+	if woken && r.m.Workers > 1 {
+		q.woken.items = append(q.woken.items, cf)
+	} else {
+		q.created.items = append(q.created.items, cf)
+	}
 	if n := len(q.parked); n > 0 {
 		w := q.parked[n-1]
 		q.parked = q.parked[:n-1]
@@ -244,8 +261,7 @@ func (r *run) enqueue(node int, cf uint32) (woke bool) {
 func (r *run) free(w uint32) {
 	node := r.nodeOf(w)
 	q := &r.queues[node]
-	if q.head == len(q.items) {
-		q.items, q.head = q.items[:0], 0
+	if q.empty() {
 		r.askForWork(node)
 		q.parked = append(q.parked, w)
 		r.idle[w] = true
@@ -254,12 +270,7 @@ func (r *run) free(w uint32) {
 		return
 	}
 	r.rec.busy(w, r.now)
-	cf := q.items[q.head]
-	q.head++
-	if q.head > 1024 && q.head > len(q.items)/2 {
-		q.items = append(q.items[:0], q.items[q.head:]...)
-		q.head = 0
-	}
+	cf := q.pop()
 	took := 0.0
 	if r.idle[w] {
 		r.idle[w], took = false, r.m.Costs.ParkNS
@@ -367,7 +378,7 @@ func (r *run) finish(cf, w uint32) {
 		if to := r.place(g.first[kid]); to != node && !g.late[g.m.SiteOf[kid]] {
 			r.rec.moves(to, r.now, kid)
 			pass(r.send(node, to, requestBytes, 0, cfCame, kid))
-		} else if r.enqueue(node, kid) {
+		} else if r.enqueue(node, kid, false) {
 			pass(c.SignalNS)
 		}
 	}
@@ -437,7 +448,7 @@ func (r *run) answer(k uint32) (woke bool) {
 	r.rec.answered(r.now, k)
 	if r.awaits[cf] == k+1 && r.at[cf] == x {
 		r.awaits[cf] = 0
-		return r.enqueue(r.place(x), cf)
+		return r.enqueue(r.place(x), cf, true)
 	}
 	return false
 }

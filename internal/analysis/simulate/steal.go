@@ -55,7 +55,7 @@ func (r *run) askForWork(node int) {
 // serveThief gives a CF of a node to a thief, or remembers that it asked.
 func (r *run) serveThief(node, thief int) {
 	r.rec.receives(node)
-	q := &r.queues[node]
+	q := &r.queues[node].created // nothing was asked for yet
 	for i := len(q.items) - 1; i > q.head && i >= len(q.items)-searchDepth; i-- {
 		if cf := q.items[i]; r.loose(cf) {
 			q.items = slices.Delete(q.items, i, i+1)
@@ -72,7 +72,7 @@ func (r *run) serveThief(node, thief int) {
 // sending it takes.
 func (r *run) giveAway(node int, cf uint32) (ns float64, given bool) {
 	q := &r.queues[node]
-	if r.stealable == nil || len(r.waiting[node]) == 0 || q.head == len(q.items) || !r.loose(cf) {
+	if r.stealable == nil || len(r.waiting[node]) == 0 || q.empty() || !r.loose(cf) {
 		return 0, false
 	}
 	thief := r.waiting[node][0]

@@ -240,13 +240,8 @@ func (b *balance) load(n *node) prof.Load {
 	q := &n.queue
 	q.mu.Lock()
 	l.Idle = len(q.parked)
-	items := q.items[q.head:]
-	for i := 0; i < min(len(items), lookedAt); i++ {
-		if c := items[len(items)-1-i]; c.isReady() {
-			note(c)
-		}
-	}
-	b.eachFresh(n, items, note)
+	q.eachReady(note)
+	b.eachFresh(n, q.created.rest(), note)
 	q.mu.Unlock()
 	now := clock.Now()
 	for _, w := range n.workers {
@@ -266,6 +261,19 @@ func (b *balance) load(n *node) prof.Load {
 	return l
 }
 
+// eachReady calls f for CFs at the end of a queue that have all their inputs, the last one first. The queue is
+// locked.
+func (q *queue) eachReady(f func(c *cf)) {
+	for _, list := range []*fifo{&q.woken, &q.created} {
+		items := list.rest()
+		for i := 0; i < min(len(items), lookedAt); i++ {
+			if c := items[len(items)-1-i].c; c.isReady() {
+				f(c)
+			}
+		}
+	}
+}
+
 // isReady reports whether a CF of the queue has all its inputs. The queue is locked.
 func (c *cf) isReady() bool {
 	c.lock()
@@ -275,13 +283,14 @@ func (c *cf) isReady() bool {
 
 // eachFresh calls f for the CFs at the beginning of a queue that have asked for nothing yet: as many as
 // freshCFs for each worker, and as take freshNS each. The queue is locked.
-func (b *balance) eachFresh(n *node, items []*cf, f func(c *cf)) {
+func (b *balance) eachFresh(n *node, items []item, f func(c *cf)) {
 	workers := int64(len(n.workers))
 	left, ns := freshCFs*workers, freshNS*workers
-	for _, c := range items[:min(len(items), lookedAt)] {
+	for _, i := range items[:min(len(items), lookedAt)] {
 		if left <= 0 && ns <= 0 {
 			break
 		}
+		c := i.c
 		if c.placed && !c.issued && c.wave == 0 && !c.isReady() {
 			f(c)
 			left--
@@ -333,22 +342,25 @@ func (b *balance) takeForMove(n *node, o *order) (taken []*cf) {
 			chosen[c] = true
 		}
 	}
-	isChosen := func(c *cf) bool { return chosen[c] }
-	last := max(q.head, len(q.items)-lookedAt)
-	for i := len(q.items) - 1; i >= last; i-- {
-		if c := q.items[i]; c.isReady() {
-			choose(c)
-		}
+	q.eachReady(choose)
+	b.eachFresh(n, q.created.rest(), choose)
+	if len(taken) > 0 {
+		isChosen := func(i item) bool { return chosen[i.c] }
+		q.woken.remove(isChosen)
+		q.created.remove(isChosen)
+		q.n.Add(-int64(len(taken)))
 	}
-	q.items = q.items[:last+len(slices.DeleteFunc(q.items[last:], isChosen))]
-	b.eachFresh(n, q.items[q.head:], choose)
-	if first := min(q.head+lookedAt, len(q.items)); len(taken) > 0 {
-		// What is before them moves up: the rest of the queue may be long.
-		kept := len(slices.DeleteFunc(q.items[q.head:first], isChosen))
-		copy(q.items[first-kept:first], q.items[q.head:q.head+kept])
-		clear(q.items[q.head : first-kept])
-		q.head = first - kept
-	}
-	q.n.Add(-int64(len(taken)))
 	return taken
+}
+
+// remove takes CFs out that eachReady or eachFresh found.
+func (f *fifo) remove(isChosen func(item) bool) {
+	last := max(f.head, len(f.items)-lookedAt)
+	f.items = f.items[:last+len(slices.DeleteFunc(f.items[last:], isChosen))]
+	// What is before those at the beginning moves up: the rest of the queue may be long.
+	first := min(f.head+lookedAt, len(f.items))
+	kept := len(slices.DeleteFunc(f.items[f.head:first], isChosen))
+	copy(f.items[first-kept:first], f.items[f.head:f.head+kept])
+	clear(f.items[f.head : first-kept])
+	f.head = first - kept
 }

@@ -303,17 +303,23 @@ func (w *worker) doPush(c *cf, x *luna.Effect, id *ident, v *env) {
 type static struct {
 	// It may be stolen. Not so where DFs are pushed to it: they go to the node that its label's locator names.
 	stealable bool
-	label     bool  // the label's indices can be evaluated when the CF is created
-	weight    bool  // there is a weight, and it can
-	twins     bool  // two inputs may denote the same cell
-	call      int32 // of a sub: its number, see callNumber
+	label     bool         // the label's indices can be evaluated when the CF is created
+	weight    bool         // there is a weight, and it can
+	twins     bool         // two inputs may denote the same cell
+	early     bool         // its node is known when the CF is created
+	call      int32        // of a sub: its number, see callNumber
+	start     []*luna.Stmt // of a sub: the CF that it creates
 	// while: the inputs of the start expression, which belong to the frame the loop stands in
 	starts map[int]bool
 }
 
 func study(st *luna.Stmt) static {
 	s := static{label: st.Label != nil, weight: st.Weight != nil && !refersToDFs(st.Weight),
-		call: callNumber(st)}
+		early: len(st.Home.Waves) == 0 && st.Kind != luna.SubBody && st.Kind != luna.WhileLoop,
+		call:  callNumber(st)}
+	if st.Kind == luna.SubCall {
+		s.start = []*luna.Stmt{st.Sub.Start}
+	}
 	for _, x := range st.LabelIdx {
 		s.label = s.label && !refersToDFs(x)
 	}

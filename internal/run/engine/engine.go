@@ -223,12 +223,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	if main != nil && !e.stopping.Load() {
 		w := e.nodes[0].workers[0]
-		w.now = clock.Now()
-		first := w.newCF(cfg.Program.Main.Start, main, 0, 0)
-		first.path = placement.Start
-		w.created(first)
-		w.readyIfFree(first)
-		w.n.queue.push(e, first)
+		w.create(&cf{}, []*luna.Stmt{cfg.Program.Main.Start}, main, placement.Start, 1)
+		w.flush()
 	}
 	var wg sync.WaitGroup
 	for w := range e.workers() {

@@ -215,7 +215,7 @@ func (c *cf) answer(a *actor, k int, gen uint32, val cpp.Value, num trace.DF, at
 	c.suspended = c.suspended && !queue
 	c.mu.Unlock()
 	if queue {
-		a.n.queue.push(e, c)
+		a.n.queue.wake(e, c)
 	}
 }
 

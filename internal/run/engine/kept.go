@@ -99,7 +99,7 @@ func (a *actor) passOn(id *ident, num trace.DF, w waiter, keeper int, size int64
 	c.suspended = !queue
 	c.mu.Unlock()
 	if queue {
-		a.n.queue.push(a.n.eng, c)
+		a.n.queue.wake(a.n.eng, c)
 	}
 }
 

@@ -74,25 +74,29 @@ type actor struct {
 // worker is one of a node's threads of execution.
 type worker struct {
 	actor
-	id       int
-	wake     chan struct{}
-	wanted   func() bool // there is something to do
-	children []*cf
-	args     []cpp.Value
-	outs     []cpp.Value
-	owned    []bool
-	codes    []codeTimes    // by Code.ID
-	meter    *cpp.Meter     // while the worker runs
-	spend    func(cpp.Span) // spent
-	calm     cpp.Span       // spans of the thread in which little happened, not told yet
-	places   map[uint64]trace.Name
-	fresh    []bool             // by output: its creation is not recorded yet
-	calling  atomic.Pointer[cf] // CF whose user code is running; see freeze, tellStart
-	told     bool               // its start is recorded
-	stopped  atomic.Bool        // has returned from loop
-	doing    doing
-	times    cpp.Times
-	pool     []*cf
+	id      int
+	wake    chan struct{}
+	wanted  func() bool // there is something to do
+	made    *batch      // children of the present step
+	parts   []item      // of which are queued
+	child   cf          // and
+	turn    frame       // for looks at the CFs of a new batch
+	args    []cpp.Value
+	outs    []cpp.Value
+	owned   []bool
+	codes   []codeTimes    // by Code.ID
+	meter   *cpp.Meter     // while the worker runs
+	spend   func(cpp.Span) // spent
+	calm    cpp.Span       // spans of the thread in which little happened, not told yet
+	places  map[uint64]trace.Name
+	fresh   []bool             // by output: its creation is not recorded yet
+	calling atomic.Pointer[cf] // CF whose user code is running; see freeze, tellStart
+	told    bool               // its start is recorded
+	stopped atomic.Bool        // has returned from loop
+	doing   doing
+	times   cpp.Times
+	pool    []*cf
+	batches []*batch // to be used again
 }
 
 func newNode(e *engine, id int) *node {
@@ -112,6 +116,7 @@ func newNode(e *engine, id int) *node {
 			codes: make([]codeTimes, len(e.prog.Codes)), wake: make(chan struct{}, 1),
 			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
 	}
+	n.queue.wokenFirst = e.cfg.Workers > 1
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
 	n.sentShown = make([]int, e.cfg.Nodes)
@@ -219,31 +224,110 @@ func (n *node) recordLengths(t int64) {
 	}
 }
 
-// queue holds the CFs of a node that can go on, first in first out, and the workers that have nothing to do.
+// queue holds the CFs of a node that can go on, and the workers that have nothing to do. A single worker takes
+// them in the order in which they were created or woken, as LuNA does: programs show it. Several workers take
+// first those that were woken, because the input they waited for has come. These work on what is there, and
+// the DFs that they alone still need can go; CFs at the head of the other list make more.
 type queue struct {
-	mu     sync.Mutex
-	items  []*cf
-	head   int          // how many at the beginning of items are gone
-	n      atomic.Int64 // length, readable without the lock
-	parked []*worker
-	closed bool
+	mu         sync.Mutex
+	wokenFirst bool
+	woken      fifo
+	created    fifo         // and, without wokenFirst, those that were woken
+	n          atomic.Int64 // length, readable without the lock
+	parked     []*worker
+	closed     bool
+}
+
+// fifo is a list, first in first out.
+type fifo struct {
+	items []item
+	head  int // how many at the beginning of items are gone
+}
+
+// item is a CF, or a batch of them.
+type item struct {
+	c *cf
+	b *batch
+}
+
+// popped is a CF from the queue, or CF k of a batch, its frame, and whether it was the last one.
+type popped struct {
+	c    *cf
+	b    *batch
+	k    int64
+	f    *frame
+	last bool
+}
+
+func (f *fifo) push(i item) {
+	if f.head > 64 && f.head > len(f.items)/2 {
+		f.items, f.head = slices.Delete(f.items, 0, f.head), 0
+	}
+	f.items = append(f.items, i)
+}
+
+// rest is what is in the list.
+func (f *fifo) rest() []item { return f.items[f.head:] }
+
+func (f *fifo) pop() (t popped, ok bool) {
+	if f.head == len(f.items) {
+		return t, false
+	}
+	i := &f.items[f.head]
+	t = popped{c: i.c, b: i.b, last: true}
+	if b := i.b; b != nil {
+		t.k, t.f = b.next, b.frameOf(b.next)
+		b.next++
+		t.last = b.next == b.end
+	}
+	if t.last {
+		*i = item{}
+		f.head++
+	}
+	return t, true
 }
 
 func (q *queue) len() int { return int(q.n.Load()) }
 
-// push appends CFs and wakes as many parked workers as there are CFs for. The caller is counted in
-// engine.busy.
-func (q *queue) push(e *engine, cs ...*cf) {
+// push appends a CF.
+func (q *queue) push(e *engine, c *cf) {
 	q.mu.Lock()
-	if q.head > 64 && q.head > len(q.items)/2 {
-		q.items, q.head = slices.Delete(q.items, 0, q.head), 0
+	q.created.push(item{c: c})
+	q.called(e, 1)
+}
+
+// wake is push for a CF that gets an input it waited for.
+func (q *queue) wake(e *engine, c *cf) {
+	q.mu.Lock()
+	if q.wokenFirst {
+		q.woken.push(item{c: c})
+	} else {
+		q.created.push(item{c: c})
 	}
-	q.items = append(q.items, cs...)
+	q.called(e, 1)
+}
+
+// create appends what was created.
+func (q *queue) create(e *engine, items ...item) {
+	q.mu.Lock()
+	n := int64(0)
+	for _, i := range items {
+		q.created.push(i)
+		if n++; i.b != nil {
+			n += i.b.end - i.b.next - 1
+		}
+	}
+	q.called(e, n)
+}
+
+// called counts n CFs that were queued, unlocks the queue and wakes as many parked workers as there are CFs
+// for. The caller is counted in engine.busy.
+func (q *queue) called(e *engine, n int64) {
 	var woken [8]*worker
-	rest := len(q.parked) - min(len(cs), len(q.parked))
+	rest := len(q.parked) - int(min(n, int64(len(q.parked))))
 	list := append(woken[:0], q.parked[rest:]...)
 	q.parked = q.parked[:rest]
-	q.n.Add(int64(len(cs)))
+	q.n.Add(n)
 	q.mu.Unlock()
 	for _, w := range list {
 		e.enter()
@@ -251,21 +335,20 @@ func (q *queue) push(e *engine, cs ...*cf) {
 	}
 }
 
-// pop returns the next CF or nil.
-func (q *queue) pop() *cf {
+// pop takes the next CF; false: there is none.
+func (q *queue) pop() (t popped, ok bool) {
 	if q.n.Load() == 0 {
-		return nil
+		return t, false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.head == len(q.items) {
-		return nil
+	if t, ok = q.woken.pop(); !ok {
+		t, ok = q.created.pop()
 	}
-	c := q.items[q.head]
-	q.items[q.head] = nil
-	q.head++
-	q.n.Add(-1)
-	return c
+	if ok {
+		q.n.Add(-1)
+	}
+	return t, ok
 }
 
 func (q *queue) wakeAll() {
@@ -289,8 +372,8 @@ func (w *worker) next() *cf {
 		if e.stopping.Load() {
 			return nil
 		}
-		if c := q.pop(); c != nil {
-			return c
+		if t, ok := q.pop(); ok {
+			return w.take(t)
 		}
 		if !e.serve || !e.net.Serve(w.wanted) {
 			for start := clock.Now(); e.spin && q.n.Load() == 0 && clock.Now()-start < int64(spinFor); {

@@ -213,8 +213,12 @@ func (e *engine) release(all []*remains) {
 		}
 		n.held = nil
 		n.heldMu.Unlock()
-		for c := n.queue.pop(); c != nil; c = n.queue.pop() {
-			letGo(n.rts, c)
+		for _, f := range []*fifo{&n.queue.woken, &n.queue.created} {
+			for _, i := range f.rest() {
+				if i.c != nil { // CFs of a batch have nothing yet
+					letGo(n.rts, i.c)
+				}
+			}
 		}
 		for _, w := range n.workers {
 			if w.cur != nil { // it failed or was interrupted

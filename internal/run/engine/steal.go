@@ -74,17 +74,50 @@ func (a *actor) giveTo(c *cf, thief int, p point) {
 }
 
 // stealable takes a stealable CF off the end of the queue, leaving at least one CF for the node's own
-// workers.
+// workers. Those that were woken have requested something.
 func (q *queue) stealable(e *engine) *cf {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i := len(q.items) - 1; i > q.head && i >= len(q.items)-searchDepth; i-- {
-		c := q.items[i]
-		if e.static[c.st.ID].stealable && c.stage == stageHome && c.placed && !c.issued {
-			q.items = slices.Delete(q.items, i, i+1)
-			q.n.Add(-1)
-			return c
+	f, seen := &q.created, 0
+	for i := len(f.items) - 1; i >= f.head; i-- {
+		b := f.items[i].b
+		if b == nil {
+			c := f.items[i].c
+			if i > f.head && e.static[c.st.ID].stealable && c.stage == stageHome && c.placed && !c.issued {
+				f.items = slices.Delete(f.items, i, i+1)
+				q.n.Add(-1)
+				return c
+			}
+			if seen++; seen == searchDepth {
+				return nil
+			}
+			continue
+		}
+		for k := b.end - 1; k >= b.next; k-- {
+			s := &e.static[b.stmts[k%int64(len(b.stmts))].ID]
+			if (i > f.head || k > b.next) && s.stealable && s.early {
+				f.takeOut(i, k)
+				q.n.Add(-1)
+				c := &cf{}
+				b.fill(e, c, k, b.frameOf(k))
+				return c
+			}
+			if seen++; seen == searchDepth {
+				return nil
+			}
 		}
 	}
 	return nil
+}
+
+// takeOut takes CF k out of the batch that is item i.
+func (f *fifo) takeOut(i int, k int64) {
+	b := f.items[i].b
+	rest := *b
+	if rest.next, b.end = k+1, k; rest.next < rest.end {
+		f.items = slices.Insert(f.items, i+1, item{b: &rest})
+	}
+	if b.next == b.end {
+		f.items = slices.Delete(f.items, i, i+1)
+	}
 }

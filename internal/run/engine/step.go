@@ -11,23 +11,18 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// newCF makes a CF of a statement. Its creation is recorded by created.
-func (w *worker) newCF(st *luna.Stmt, f *frame, parent trace.CF, exec uint32) *cf {
-	var c *cf
+// newCF gives memory for a CF.
+func (w *worker) newCF() *cf {
 	if n := len(w.pool); n > 0 {
-		c = w.pool[n-1]
+		c := w.pool[n-1]
 		w.pool = w.pool[:n-1]
-	} else {
-		slab := make([]cf, 64)
-		for i := range slab[1:] {
-			w.pool = append(w.pool, &slab[i+1])
-		}
-		c = &slab[0]
+		return c
 	}
-	c.id = trace.MakeCF(w.n.id, w.n.cfs.Add(1))
-	c.st, c.frame, c.parent, c.pexec = st, f, parent, exec
-	c.setUp()
-	return c
+	slab := make([]cf, 64)
+	for i := range slab[1:] {
+		w.pool = append(w.pool, &slab[i+1])
+	}
+	return &slab[0]
 }
 
 // setUp gives a CF that was just made or received its first stage and room for its inputs.
@@ -46,30 +41,21 @@ func (c *cf) setUp() {
 // created records a new CF.
 func (w *worker) created(c *cf) {
 	e := w.n.eng
-	c.born = w.now
-	if e.ses.CFCreated.On() {
-		v := &env{f: c.frame, c: c}
-		weight := 1.0
-		w.idx = w.idx[:0]
-		if e.static[c.st.ID].label {
-			for _, x := range c.st.LabelIdx {
-				w.idx = append(w.idx, w.evalInt(x, v))
-			}
-		}
-		if e.static[c.st.ID].weight {
-			weight = w.evalReal(c.st.Weight, v)
-		}
-		e.ses.CFCreated.EmitAt(w.ps, c.born, c.id, siteOf(c.st), c.parent, uint64(c.pexec), weight, w.idx)
+	if !e.ses.CFCreated.On() {
+		return
 	}
-}
-
-// enter makes the CFs of a block entry, with their path; they are queued by flush.
-func (w *worker) enter(c *cf, b *luna.Block, f *frame, path uint64) {
-	for _, st := range b.Stmts {
-		kid := w.newCF(st, f, c.id, c.exec)
-		kid.path = path
-		w.children = append(w.children, kid)
+	v := &env{f: c.frame, c: c}
+	weight := 1.0
+	w.idx = w.idx[:0]
+	if e.static[c.st.ID].label {
+		for _, x := range c.st.LabelIdx {
+			w.idx = append(w.idx, w.evalInt(x, v))
+		}
 	}
+	if e.static[c.st.ID].weight {
+		weight = w.evalReal(c.st.Weight, v)
+	}
+	e.ses.CFCreated.EmitAt(w.ps, c.born, c.id, siteOf(c.st), c.parent, uint64(c.pexec), weight, w.idx)
 }
 
 // newFrame makes the frame of a block entry, or returns parent if the block has none.
@@ -84,40 +70,21 @@ func (w *worker) newFrame(b *luna.Block, parent *frame) *frame {
 
 // name gives the declared names of a frame their identities.
 func (w *worker) name(f *frame) {
-	if k := uint64(len(f.block.Names)); k > 0 {
-		first := w.n.ids.Add(k) - k
-		f.base = uint64(w.n.id)<<48 | first
-		if r := w.n.eng.cfg.Records; r != nil {
-			r.Names(w.n.id, first, f.block)
-		}
+	if k := len(f.block.Names); k > 0 {
+		f.base = w.firstName(f.block, 1)
 	}
 }
 
-// flush records the children made by this step and queues them. Those known to belong to another node go
-// there at once.
-func (w *worker) flush() {
-	if len(w.children) == 0 {
-		return
-	}
-	e := w.n.eng
-	w.now = clock.Now()
-	here := w.children[:0]
-	for _, c := range w.children {
-		w.created(c)
-		home := &c.st.Home
-		if len(e.nodes) > 1 && len(home.Waves) == 0 && c.stage == stageHome && c.st.Kind != luna.SubBody {
-			if to := w.homeNode(c); to != w.n.id && w.err == nil {
-				w.migrate(c, to, atSend)
-				continue
-			}
-			c.placed = true
+// firstName gives the names of a block their identities, for so many entries, and returns the first.
+func (w *worker) firstName(b *luna.Block, entries int64) uint64 {
+	each := uint64(len(b.Names))
+	first := w.n.ids.Add(each*uint64(entries)) - each*uint64(entries)
+	if r := w.n.eng.cfg.Records; r != nil && each > 0 {
+		for i := range uint64(entries) {
+			r.Names(w.n.id, first+i*each, b)
 		}
-		w.readyIfFree(c)
-		here = append(here, c)
 	}
-	w.n.queue.push(e, here...)
-	clear(w.children)
-	w.children = w.children[:0]
+	return uint64(w.n.id)<<48 | first
 }
 
 // readyIfFree records readiness of a CF that needs nothing, or brought what it needs.
@@ -344,29 +311,23 @@ func (w *worker) execute(c *cf) bool {
 	var out cpp.Value
 	switch st.Kind {
 	case luna.SubBody:
-		w.enter(c, st.Sub.Body, c.frame, c.path)
+		w.create(c, st.Sub.Body.Stmts, c.frame, c.path, 1)
 	case luna.SubCall:
 		f := w.subFrame(c, v)
-		body := w.newCF(st.Sub.Start, f, c.id, c.exec)
-		body.path = placement.Add(c.path, e.static[st.ID].call)
-		w.children = append(w.children, body)
+		w.create(c, e.static[st.ID].start, f, placement.Add(c.path, e.static[st.ID].call), 1)
 	case luna.ForLoop:
 		lo, hi := int64(w.evalInt(st.Lo, v)), int64(w.evalInt(st.Hi, v))
-		for i := lo; i <= hi && w.err == nil && !e.stopping.Load(); i++ {
-			f := w.newFrame(st.Body, c.frame)
-			if st.Body.Frame {
-				f.counter = int32(i)
-			}
-			w.enter(c, st.Body, f, placement.Add(c.path, int32(i-lo)))
+		if w.err == nil {
+			w.createTurns(c, lo, hi)
 		}
 	case luna.IfCond:
 		if w.evalInt(st.Cond, v) != 0 && w.err == nil {
-			w.enter(c, st.Body, w.newFrame(st.Body, c.frame), c.path)
+			w.create(c, st.Body.Stmts, w.newFrame(st.Body, c.frame), c.path, 1)
 		}
 	case luna.WhileLoop:
 		if again = w.evalInt(st.Cond, v) != 0; again && w.err == nil {
 			w.name(c.iter)
-			w.enter(c, st.Body, c.iter, placement.Add(c.path, int32(c.exec-1)))
+			w.create(c, st.Body.Stmts, c.iter, placement.Add(c.path, int32(c.exec-1)), 1)
 		}
 		out = cpp.IntValue(c.iter.counter)
 	}

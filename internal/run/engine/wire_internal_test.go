@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/trace"
 )
 
 func drawIdent(t *rapid.T) *ident {
@@ -122,50 +123,84 @@ func TestIdentity(t *testing.T) {
 	})
 }
 
-// TestQueue compares the queue of CFs with a slice.
+// TestQueue compares the queue of CFs, and the batches in it, with slices.
 func TestQueue(t *testing.T) {
-	e := &engine{static: []static{{stealable: true}}}
+	e := &engine{static: []static{{}, {stealable: true, early: true}}, nodes: make([]*node, 2)}
+	fixed, loose := &luna.Stmt{ID: 0}, &luna.Stmt{ID: 1}
+	type queued struct {
+		id    trace.CF
+		loose bool
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		var q queue
-		var want []*cf
+		q := queue{wokenFirst: rapid.Bool().Draw(t, "woken first")}
+		w := &worker{actor: actor{n: &node{eng: e}}}
+		var woken, created []queued
+		id := trace.CF(0)
+		next := func() (*cf, queued) {
+			id++
+			c := &cf{id: id, st: fixed, placed: true}
+			if rapid.Bool().Draw(t, "loose") {
+				c.st = loose
+			}
+			return c, queued{id, c.st == loose}
+		}
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
-			switch op := rapid.IntRange(0, 6).Draw(t, "op"); {
-			case op < 3:
-				var more []*cf
-				for range rapid.IntRange(1, 40).Draw(t, "more") {
-					more = append(more, &cf{st: &luna.Stmt{}, placed: rapid.IntRange(0, 30).Draw(t, "stays") == 0})
+			switch op := rapid.IntRange(0, 7).Draw(t, "op"); op {
+			case 0:
+				c, x := next()
+				q.push(e, c)
+				created = append(created, x)
+			case 1:
+				c, x := next()
+				c.st, x.loose = fixed, false
+				q.wake(e, c)
+				if q.wokenFirst {
+					woken = append(woken, x)
+				} else {
+					created = append(created, x)
 				}
-				q.push(e, more...)
-				want = append(want, more...)
-			case op < 6:
+			case 2, 3:
+				stmts := []*luna.Stmt{fixed, fixed, loose}[:rapid.IntRange(1, 3).Draw(t, "statements")]
+				b := &batch{stmts: stmts, first: id + 1, loop: true, turns: &luna.Block{}}
+				b.end = int64(len(stmts) * rapid.IntRange(1, 50).Draw(t, "turns"))
+				for k := range b.end {
+					created = append(created, queued{id + 1 + trace.CF(k), stmts[int(k)%len(stmts)] == loose})
+				}
+				id += trace.CF(b.end)
+				q.create(e, item{b: b})
+			case 4, 5, 6:
 				for range rapid.IntRange(1, 50).Draw(t, "fewer") {
-					c := q.pop()
-					if len(want) == 0 {
-						if c != nil {
-							t.Fatal("popped from an empty queue")
-						}
-						continue
+					list := &created
+					if len(woken) > 0 {
+						list = &woken
 					}
-					if c != want[0] {
-						t.Fatal("popped another CF")
+					x, ok := q.pop()
+					if ok != (len(*list) > 0) {
+						t.Fatalf("popped %v of %d", ok, len(*list))
 					}
-					want = want[1:]
+					if !ok {
+						break
+					}
+					if c := w.take(x); c.id != (*list)[0].id || (c.st == loose) != (*list)[0].loose {
+						t.Fatalf("popped CF %d, wanted %d", c.id, (*list)[0].id)
+					}
+					*list = (*list)[1:]
 				}
-			default:
-				i := len(want) - 1
-				for i > 0 && !want[i].placed {
+			case 7:
+				i := len(created) - 1
+				for i > 0 && !created[i].loose {
 					i--
 				}
 				c := q.stealable(e)
-				switch found := i > 0 && i >= len(want)-searchDepth; {
-				case found != (c != nil) || found && c != want[i]:
+				switch found := i > 0 && i >= len(created)-searchDepth; {
+				case found != (c != nil) || found && c.id != created[i].id:
 					t.Fatal("stolen another CF")
 				case found:
-					want = slices.Delete(slices.Clone(want), i, i+1)
+					created = slices.Delete(slices.Clone(created), i, i+1)
 				}
 			}
-			if q.len() != len(want) {
-				t.Fatalf("length %d, wanted %d", q.len(), len(want))
+			if q.len() != len(woken)+len(created) {
+				t.Fatalf("length %d, wanted %d", q.len(), len(woken)+len(created))
 			}
 		}
 	})
