@@ -152,7 +152,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		r.after(0, workerFree, 0, uint32(w))
 	}
 	for n := 0; ; n++ {
-		if n&0xffff == 0 && ctx.Err() != nil {
+		if n&0x3fff == 0 && ctx.Err() != nil {
 			return nil, errors.Join(ctx.Err(), r.rec.close())
 		}
 		e, ok := r.pop()
