@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +20,10 @@ func pageWhatIf(t *testing.T, p *pages) {
 		b.settle()
 	}
 	ready()
-	b.picture("whatif-recorded")
+	for i := range 4 { // all of the page
+		query[bool](b, fmt.Sprintf(`(document.querySelector("main").scrollTop = %d) >= 0`, i*650))
+		b.picture(fmt.Sprintf("whatif-recorded-%d", i))
+	}
 	before := query[string](b, wall)
 
 	// By the keyboard, and what a screen reader says.
@@ -30,7 +35,7 @@ func pageWhatIf(t *testing.T, p *pages) {
 		t.Errorf("the slider says %q", got)
 	}
 	ready()
-	if got := query[int](b, `document.querySelectorAll("main canvas").length`); got != 4 {
+	if got := query[int](b, `document.querySelectorAll("main canvas").length`); got != 5 {
 		t.Errorf("%d pictures", got)
 	}
 
@@ -41,6 +46,12 @@ func pageWhatIf(t *testing.T, p *pages) {
 	b.wait(`location.search.includes("f.whatif.latency=10000")`)
 	ready()
 	after := query[string](b, wall)
+	// The row of these nodes says the same, between those of fewer and of more.
+	rows := query[[][]string](b, `[...document.querySelectorAll(".scaling tbody tr")].map(r => [...r.cells].map(c => c.innerText))`)
+	if i := slices.IndexFunc(rows, func(r []string) bool { return r[0] == "6" }); i < 1 || i == len(rows)-1 ||
+		rows[i][1] != after {
+		t.Errorf("scaling: %q", rows)
+	}
 	if before == after || !strings.HasSuffix(after, "s") {
 		t.Errorf("recorded %s, over slow links %s", before, after)
 	}

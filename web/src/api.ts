@@ -282,9 +282,14 @@ export interface Picture {
  * GET /api/runs/ID/whatif/estimate: Prediction | null, from a sample; null where there is none. */
 export interface Prediction { sampled: boolean; nodes: number; workers: number; wall_ns: number;
   useful_ns: number /* of all workers */; least_ns: number /* nothing beats it on so many workers */;
+  chain_ns: number /* the longest chain of CFs */;
   messages: number; doubts: string[]; picture: Picture | null /* null for an estimate */ }
 /** GET /api/runs/ID/whatif/factors: the same run, divided as in a report. */
 export interface Division { total_ns: number; factors: Factors }
+/** GET /api/runs/ID/whatif/scaling: the same machine with 1, 2, 4 and more nodes, without pictures.
+ * GET /api/runs/ID/whatif/scaling/estimate: Scaling | null, from a sample; null where there is none. */
+export interface Scaling { sampled: boolean; machines: Prediction[];
+  pays: number /* more nodes gain less than 5 %, 0: they gain more */ }
 /** GET /api/runs/ID/whatif/profile: what the recorded run's CFs cost, by code fragment and by label (the 1000
  * that take most time). GET /api/runs/ID/whatif/balance, with a machine as for predict: the same, and where
  * the balancer would put them there. */

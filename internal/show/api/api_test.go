@@ -121,6 +121,8 @@ var questions = []struct{ path, answer string }{
 	{"/whatif/estimate?nodes=2", "Prediction | null"},
 	{"/whatif/predict?nodes=2&workers=3&latency=5&bandwidth=1000000", "Prediction"},
 	{"/whatif/factors?nodes=2", "Division"},
+	{"/whatif/scaling?workers=2", "Scaling"},
+	{"/whatif/scaling/estimate", "Scaling | null"},
 	{"/whatif/profile", "Profile"},
 	{"/whatif/balance?nodes=2", "Profile"},
 	{"/export?from=5&to=20", ""},

@@ -2,9 +2,11 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +123,35 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
+// Scaling is what is predicted of each number of nodes, and says where more stop to pay.
+func TestWhatIfScaling(t *testing.T) {
+	s, ids := serve(t, api.Config{}, heat(t))
+	url := s.URL + "/api/runs/" + ids[0] + "/whatif"
+	scaling := asked[struct {
+		Sampled  bool
+		Machines []struct {
+			prediction
+			Least int64 `json:"least_ns"`
+			Chain int64 `json:"chain_ns"`
+		}
+		Pays int
+	}](t, url+"/scaling?nodes=5&workers=2&latency=1000000")
+	var nodes []int
+	pays := false
+	for _, m := range scaling.Machines {
+		nodes = append(nodes, m.Nodes)
+		pays = pays || m.Nodes == scaling.Pays
+		one := asked[prediction](t, fmt.Sprintf("%s/predict?nodes=%d&workers=2&latency=1000000", url, m.Nodes))
+		if m.Wall != one.Wall || m.Workers != 2 || m.Chain == 0 || m.Least < m.Chain || m.Picture.Load != nil {
+			t.Errorf("%+v; %d nodes alone take %d ns", m, m.Nodes, one.Wall)
+		}
+	}
+	if want := []int{1, 2, 4, 5, 8, 16}; !slices.Equal(nodes, want) || !pays || scaling.Sampled {
+		t.Errorf("%v nodes, want %v; more than %d gain little; sampled: %v", nodes, want, scaling.Pays,
+			scaling.Sampled)
+	}
+}
+
 // The profile has all useful time, by code fragment and by label; the balancer places it on the nodes asked
 // for.
 func TestWhatIfProfile(t *testing.T) {
@@ -177,7 +208,7 @@ func TestWhatIfBad(t *testing.T) {
 		"speed=step=0":             `speed="step=0": give CODE=FACTOR, with a factor from 0.001 to 1000`,
 		"speed=" + "step" + "=NaN": `speed="step=NaN": give CODE=FACTOR, with a factor from 0.001 to 1000`,
 	} {
-		for _, what := range []string{"predict", "estimate", "factors", "balance"} {
+		for _, what := range []string{"predict", "estimate", "factors", "scaling", "balance"} {
 			status, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/whatif/"+what+"?"+question)
 			var why struct{ Error string }
 			if err := json.Unmarshal(body, &why); err != nil || status/100 != 4 || why.Error != want {

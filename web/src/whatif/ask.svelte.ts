@@ -1,7 +1,7 @@
 // Predictions for what the sliders say. A new machine cancels the questions about the one before, here and at
 // the server.
 
-import type { Division, Prediction } from "../api";
+import type { Division, Prediction, Scaling } from "../api";
 import { get, runPath, url, type Params } from "../lib/client";
 
 export interface Asked {
@@ -9,6 +9,8 @@ export interface Asked {
   readonly prediction: Prediction | undefined;
   /** Its factors. */
   readonly division: Division | undefined;
+  /** The same machine with other numbers of nodes. */
+  readonly scaling: Scaling | undefined;
   /** The prediction is of an earlier machine. */
   readonly stale: boolean;
   /** Factors are on their way. */
@@ -23,8 +25,10 @@ const pause = 60;
 export function ask(f: () => Params | undefined, sampled: () => boolean): Asked {
   let prediction = $state.raw<Prediction | undefined>();
   let division = $state.raw<Division | undefined>();
+  let scaling = $state.raw<Scaling | undefined>();
   let of = $state("");
   let dividedOf = $state("");
+  let scaledOf = $state("");
   let error = $state<string | null>(null);
   const address = $derived.by(() => {
     const params = f();
@@ -42,6 +46,14 @@ export function ask(f: () => Params | undefined, sampled: () => boolean): Asked 
       const exact = await to<Prediction>("predict");
       if (signal.aborted) return;
       [prediction, of] = [exact, machine];
+      if (estimate) {
+        const rough = await to<Scaling | null>("scaling/estimate");
+        if (signal.aborted) return;
+        if (rough) [scaling, scaledOf] = [rough, machine];
+      }
+      const curve = await to<Scaling>("scaling");
+      if (signal.aborted) return;
+      [scaling, scaledOf] = [curve, machine];
       const factors = await to<Division>("factors");
       if (!signal.aborted) [division, dividedOf] = [factors, machine];
     } catch (e) {
@@ -68,6 +80,9 @@ export function ask(f: () => Params | undefined, sampled: () => boolean): Asked 
     },
     get division() {
       return dividedOf === address ? division : undefined;
+    },
+    get scaling() {
+      return scaledOf === address ? scaling : undefined;
     },
     get stale() {
       return address !== undefined && of !== address && error === null;

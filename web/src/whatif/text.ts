@@ -19,6 +19,11 @@ export const text = dictionary(
     lanes: "What workers do", load: "Load of nodes", loadTip: "Share of workers' time in user code",
     more: (shown: number, all: number) => `the first ${shown} of ${all} workers`,
     rowOf: (n: number) => `a row is ${counted(n, "node")}`, idle: "no user code",
+    scaling: "Scaling: times as fast as recorded, by nodes", scalingOf: (n: number) =>
+      `Predicted with ${counted(n, "worker")} on each node; all else as above.`,
+    scalingEstimate: "Estimates from a sample of the run; the exact answers are on their way.",
+    work: "all work, divided by the workers", chain: "longest chain of CFs",
+    pays: (n: number) => `More than ${counted(n, "node")} gain less than 5 %.`,
     profile: "Profile", label: "Label", labels: "Labels", traffic: "Traffic", ran: "Ran on",
     put: "Balancer puts it on", tipSize: "Bytes of the DFs that it makes",
     tipTraffic: "Bytes of its inputs that were on other nodes",
@@ -49,6 +54,11 @@ export const text = dictionary(
     loadTip: "Доля времени потоков в коде пользователя",
     more: (shown, all) => `первые ${shown} рабочих потоков из ${all}`,
     rowOf: (n) => `в строке ${counted(n, "node")}`, idle: "нет кода пользователя",
+    scaling: "Масштабирование: во сколько раз быстрее записи, по числу узлов", scalingOf: (n) =>
+      `Предсказано для узлов, на каждом ${counted(n, "worker")}; всё остальное как выше.`,
+    scalingEstimate: "Оценки по выборке из запуска; точные ответы считаются.",
+    work: "вся работа, делённая на потоки", chain: "самая длинная цепочка ФВ",
+    pays: (n) => `Больше, чем ${counted(n, "node")}, даёт меньше 5 %.`,
     profile: "Профиль", label: "Метка", labels: "Метки", traffic: "Обмен", ran: "Выполнялся на узлах",
     put: "Балансировщик поместил бы на", tipSize: "Объём ФД, которые он производит",
     tipTraffic: "Объём его входов, которые были на других узлах",

@@ -22,6 +22,7 @@ type Prediction struct {
 	WallNS   int64    `json:"wall_ns"`
 	UsefulNS int64    `json:"useful_ns"` // of all workers
 	LeastNS  int64    `json:"least_ns"`  // no distribution and no network beats it
+	ChainNS  int64    `json:"chain_ns"`  // the longest chain of CFs
 	Messages int64    `json:"messages"`
 	Doubts   []string `json:"doubts"`
 	Picture  *Picture `json:"picture"` // nil for an estimate
@@ -29,7 +30,7 @@ type Prediction struct {
 
 func (p *Program) prediction(r *simulate.Result, lang string) *Prediction {
 	a := &Prediction{Nodes: r.Nodes, Workers: r.Workers, WallNS: r.WallNS, UsefulNS: r.UsefulNS,
-		LeastNS: r.LeastNS, Messages: r.Messages, Doubts: []string{}}
+		LeastNS: r.LeastNS, ChainNS: r.ChainNS, Messages: r.Messages, Doubts: []string{}}
 	for _, d := range r.Doubts {
 		a.Doubts = append(a.Doubts, d.In(words.LangOf(lang)))
 	}
