@@ -4,11 +4,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // call is what the trace says of a statement's CFs: which DFs each reads and makes (model.Site.DFs).
 type call struct {
 	args      []arg
+	lost      []lost
 	variables []string
 }
 
@@ -35,29 +38,39 @@ type bindings struct {
 	known uint8 // a bit for each
 }
 
-// parseCall reads "sum[i], part[i] -> sum[i + 1]"; nil where nothing is known.
+// parseCall reads "sum[i], part[i] -> sum[i + 1]; dropped x[i] = drop x[i]"; nil where nothing is known.
 func parseCall(dfs string) *call {
 	if dfs == "" {
 		return nil
 	}
 	c := &call{}
-	for i, list := range strings.SplitN(dfs, "->", 2) {
+	parts := strings.Split(dfs, ";")
+	for i, list := range strings.SplitN(parts[0], "->", 2) {
 		for text := range strings.SplitSeq(list, ",") {
-			name, indices := splitDF(strings.TrimSpace(text))
-			if name == "" {
-				continue
+			if a := c.parseArg(text); a.name != "" {
+				a.made = i == 1
+				c.args = append(c.args, a)
 			}
-			a := arg{name: name, made: i == 1}
-			for _, index := range indices {
-				a.indices = append(a.indices, c.parseLinear(index))
-			}
-			c.args = append(c.args, a)
 		}
+	}
+	for _, part := range parts[1:] {
+		text, mend, _ := strings.Cut(part, " = ")
+		trap, df, _ := strings.Cut(strings.TrimSpace(text), " ")
+		c.lost = append(c.lost, lost{c.parseArg(df), luna.Trap(trap), mend})
 	}
 	if len(c.variables) > maxVariables {
 		return nil
 	}
 	return c
+}
+
+func (c *call) parseArg(text string) (a arg) {
+	name, indices := splitDF(strings.TrimSpace(text))
+	a.name = name
+	for _, index := range indices {
+		a.indices = append(a.indices, c.parseLinear(index))
+	}
+	return a
 }
 
 // splitDF takes grid[7][i + 1] apart.

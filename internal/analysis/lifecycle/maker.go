@@ -27,7 +27,9 @@ type makers struct {
 	readings [2][]bindings
 	hasValue func(full string) bool // tells whether the DF with this name and these indices got a value
 	where    map[uint32]*whereabouts
-	told     bool // the trace says of statements what they make
+	told     bool     // the trace says of statements what they make
+	calls    []*call  // by statement; nil: the trace does not tell
+	losers   []uint32 // statements whose CFs lose DFs
 }
 
 // made says which CF would make a DF.
@@ -81,15 +83,19 @@ func (s *finder) newMakers(l *leftovers) (*makers, error) {
 	}
 	x := &makers{f: s, l: l, sites: map[uint32][]uint32{}, through: map[uint32][]uint32{},
 		left: map[uint32]map[State]int64{}, could: map[string][2]made{},
-		where: map[uint32]*whereabouts{}}
-	calls := map[uint32]*call{}
+		where: map[uint32]*whereabouts{}, calls: make([]*call, len(s.m.Sites))}
+	for site := range s.m.Sites {
+		c := parseCall(s.m.Sites[site].DFs)
+		x.calls[site] = c
+		x.told = x.told || s.m.Sites[site].DFs != ""
+		if c != nil && len(c.lost) > 0 {
+			x.losers = append(x.losers, uint32(site))
+		}
+	}
 	var q question
 	for i := range l.CFs {
 		site := l.CFs[i].Site
-		if _, known := calls[site]; !known {
-			calls[site] = parseCall(s.m.Sites[site].DFs)
-		}
-		q.Edges = q.Edges || !x.atomic(site) && calls[site] == nil
+		q.Edges = q.Edges || !x.atomic(site) && x.calls[site] == nil
 	}
 	for i := range l.DFs {
 		if l.DFs[i].Made {
@@ -107,12 +113,12 @@ func (s *finder) newMakers(l *leftovers) (*makers, error) {
 			n++
 		}
 	}
-	if err := x.findValues(calls); err != nil {
+	if err := x.findValues(); err != nil {
 		return nil, err
 	}
 	for i := range l.CFs {
 		p := &l.CFs[i]
-		if x.exact(i, calls) && x.solve(p, calls[p.Site]) {
+		if x.exact(i) && x.solve(p, x.calls[p.Site]) {
 			continue
 		}
 		if x.left[p.Site] == nil {
@@ -120,7 +126,7 @@ func (s *finder) newMakers(l *leftovers) (*makers, error) {
 		}
 		x.left[p.Site][p.State]++
 	}
-	x.findSites(a, calls)
+	x.findSites(a)
 	return x, nil
 }
 
@@ -130,21 +136,21 @@ func (s *makers) atomic(site uint32) bool {
 }
 
 // exact tells whether a CF that is left is looked at by itself: it waits, and the trace says what it makes.
-func (s *makers) exact(i int, calls map[uint32]*call) bool {
+func (s *makers) exact(i int) bool {
 	p := &s.l.CFs[i]
-	return i < maxExact && p.State == Waiting && calls[p.Site] != nil
+	return i < maxExact && p.State == Waiting && s.calls[p.Site] != nil
 }
 
 // findValues prepares hasValue: all that may be asked is asked of all processes at once.
-func (s *makers) findValues(calls map[uint32]*call) error {
+func (s *makers) findValues() error {
 	asked := map[string]bool{}
 	s.hasValue = func(full string) bool {
 		asked[full] = true
 		return true
 	}
 	for i := range s.l.CFs {
-		if s.exact(i, calls) {
-			s.readingsOf(&s.l.CFs[i], calls[s.l.CFs[i].Site])
+		if s.exact(i) {
+			s.readingsOf(&s.l.CFs[i], s.calls[s.l.CFs[i].Site])
 		}
 	}
 	have, err := s.f.haveValues(asked)
@@ -210,7 +216,7 @@ func numbers(full string) (name string, indices []int64, ok bool) {
 
 // findSites finds out which statements make DFs of which names: what the trace says of them and, where it
 // says nothing, what CFs of theirs made, themselves or through CFs that they created.
-func (s *makers) findSites(a *answers, calls map[uint32]*call) {
+func (s *makers) findSites(a *answers) {
 	m := s.f.m
 	ids := map[string][]uint32{} // of names
 	for n, text := range m.Names {
@@ -235,9 +241,7 @@ func (s *makers) findSites(a *answers, calls map[uint32]*call) {
 	for k := range a.Made {
 		add(k.Site, k.Name)
 	}
-	for site := range m.Sites {
-		c := parseCall(m.Sites[site].DFs)
-		s.told = s.told || m.Sites[site].DFs != ""
+	for site, c := range s.calls {
 		if c != nil && s.atomic(uint32(site)) {
 			say(uint32(site), c)
 		}
@@ -259,7 +263,7 @@ func (s *makers) findSites(a *answers, calls map[uint32]*call) {
 		}
 	}
 	for site := range s.left {
-		if c := calls[site]; c != nil {
+		if c := s.calls[site]; c != nil {
 			clear(names[site])
 			say(site, c)
 		}
@@ -286,11 +290,21 @@ func (s *makers) byName(names map[uint32]map[uint32]bool) map[uint32][]uint32 {
 
 // why says why a DF does not come to a CF that waits for it; its kind is "" if it has come.
 func (s *makers) why(p *leftover, df uint32) why {
-	if s.l.DFs[df].Made {
-		return s.whereabouts(p, df)
+	d := &s.l.DFs[df]
+	if w := (why{df: df}); s.f.program == nil && len(s.sites[d.Name]) > 0 && s.loses(&w, p.Site, d.Full, true) {
+		return w
 	}
-	w := s.unmade(p.CF, p.Site, s.l.DFs[df].key(), s.l.DFs[df].Name)
+	if d.Made {
+		w := s.whereabouts(p, df)
+		w.df = df
+		s.lostWhenMade(&w, s.where[df], d.Full)
+		return w
+	}
+	w := s.unmade(p.CF, p.Site, d.key(), d.Name)
 	w.df = df
+	if w.kind == NobodyMakes && s.f.program == nil {
+		s.findLoser(&w, d.Full)
+	}
 	return w
 }
 

@@ -30,6 +30,7 @@ type Kind string
 // The kinds of reasons.
 const (
 	NobodyMakes Kind = "nobody"  // no CF that is left can make it
+	Lost        Kind = "lost"    // a rule of the language that is easily missed: see luna.Trap
 	WouldMake   Kind = "waits"   // a CF that waits, too, would make it
 	MayMake     Kind = "maybe"   // CFs of a statement that may make it wait, too
 	UnderWay    Kind = "running" // CFs of a statement that may make it were ready, running or not looked at
@@ -72,6 +73,8 @@ type why struct {
 	place *luna.AwaitedDF // Elsewhere, as the engine knows it; nil: as the trace does
 	here  string          // how the statement calls the DF
 	own   bool            // WouldMake: the CF itself
+	trap  luna.Trap       // Lost, NobodyMakes: into which a statement, site, may have fallen; "" none
+	mend  string          // see luna.Lost
 }
 
 // sameReason is a why, without what differs from DF to DF, for DFs of a name.
@@ -102,9 +105,8 @@ func (s *makers) findRoots() {
 				continue
 			}
 			w := s.why(p, df)
-			if p.places != nil && p.places[k].Stored >= 0 {
-				w = why{df: df, kind: Elsewhere, node: int32(p.places[k].Stored), asked: int32(p.places[k].Asked),
-					place: p.places[k]}
+			if p.places != nil {
+				s.programKnows(&w, p.places[k])
 			}
 			if w.kind == "" {
 				continue // it came since
@@ -124,7 +126,7 @@ func (s *makers) findRoots() {
 		p.why = slices.Clip(found[first:])
 		// One thing that nothing can make is enough to be at the bottom.
 		if slices.ContainsFunc(p.why, func(w why) bool {
-			return w.kind == NobodyMakes ||
+			return w.kind == NobodyMakes || w.kind == Lost ||
 				w.kind == Destroyed || w.kind == Elsewhere
 		}) {
 			p.root = true
@@ -220,7 +222,7 @@ func (r *reasons) list(limit int) ([]Reason, int) {
 
 // rank puts first what no other CF can help with.
 func (k Kind) rank() int {
-	return slices.Index([]Kind{NobodyMakes, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake,
+	return slices.Index([]Kind{NobodyMakes, Lost, Destroyed, Elsewhere, Coming, UnderWay, WouldMake, MayMake,
 		NotKnown, AskedTwice}, k)
 }
 
@@ -282,9 +284,15 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 	case Coming:
 		return words.Say("it was made and was in flight when the trace ends",
 			"он вычислен и в конце трассы был в пути")
+	case Lost:
+		return f.makers.trapped(w, df)
 	case NobodyMakes:
 		if f.program != nil {
-			return f.makers.programSays(g, df)
+			text := f.makers.programSays(g, df)
+			if w.trap != "" {
+				text = words.Say("%s; %s", "%s; %s", text, f.makers.trapped(w, df))
+			}
+			return text
 		}
 		var places []Place
 		for _, site := range f.makers.sites[df.Name] {

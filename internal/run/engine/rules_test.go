@@ -344,7 +344,8 @@ func TestSection5_6_Push(t *testing.T) {
 			}`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
 			t.fa:7:5: out_i("other", m) waits for
-			m: nothing that is left can make it; m is made by put(m, 1) at t.fa:6:5`)
+			m: put(m, 1) at t.fa:6:5 only pushes it (afterpush): add `+"`req_unlimited m;`"+` to that call; the `+
+			`CF that it is pushed to needs the rule wait`)
 	})
 	t.Run("never pushed", func(t *testing.T) {
 		stuck(t, `sub main() { df m; cf r: out_i("r", m) @ { wait m; }; }`, `

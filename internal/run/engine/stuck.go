@@ -93,7 +93,7 @@ func (e *engine) stuck(left []*leftover, all []*remains) *StuckError {
 			}
 			in := c.st.Inputs[x.k]
 			a := luna.AwaitedDF{Ref: in.Ref.Src, Text: in.Ref.Text, Full: e.identText(&x.id), ID: x.id.list(),
-				Key: x.id.key(), Decl: x.id.decl, In: in.Ref, Reader: c.st, Asked: x.asked, Stored: -1}
+				Key: x.id.key(), Decl: x.id.decl, In: in.Ref, Push: in.Push, Reader: c.st, Asked: x.asked, Stored: -1}
 			if at := stored[a.Key]; !in.Push && at.node != x.asked {
 				a.Stored = at.node
 				a.Maker, a.Put = e.put(at.maker, a.Decl)

@@ -97,7 +97,7 @@ func (c *checker) program(defs []*def, heads []int) {
 	c.main()
 	c.warnUninitialised()
 	if c.err() == nil {
-		c.warnMisplaced()
+		c.warnUses()
 	}
 }
 

@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -12,11 +13,13 @@ import (
 //
 //	add(sum[i], part[i], sum[i + 1])     sum[i], part[i] -> sum[i + 1]
 //	for j = 0 .. n { make(j, part[j]); } n -> part[?]
+//	two(x[0], x[1]) @ { req_count x[0] = 1; }
+//	                                     -> x[0]; other x[1] = req_unlimited x[1]
 //
 // DFs have the names that they are declared with: a parameter of a sub stands for what its calls pass. An
 // index is a number, a variable of the statement's surroundings, or one plus or minus a number; any other is
 // "?". What CFs in the blocks of a statement would make counts as made by it, but for DFs that are declared
-// there.
+// there. After a semicolon come DFs that its rules lose: the Trap, which DF, and the rule that mends it.
 
 // DFPattern is a name with indices.
 type dfPattern struct {
@@ -95,7 +98,13 @@ func (p *Program) Patterns(st *Stmt) string {
 	if x.steps > maxSteps || len(x.makes) == maxPatterns {
 		return ""
 	}
-	return strings.TrimSpace(strings.Join(reads, ", ") + " -> " + strings.Join(x.makes, ", "))
+	text := strings.TrimSpace(strings.Join(reads, ", ") + " -> " + strings.Join(x.makes, ", "))
+	for _, l := range st.Lost {
+		for _, d := range x.resolve(st.frame(), l.Ref.Name, l.Ref.Idx) {
+			text += fmt.Sprintf("; %s %s = %s", l.Trap, d, l.Mend)
+		}
+	}
+	return text
 }
 
 // note adds patterns that are not there, as long as there are fewer than most.

@@ -89,39 +89,58 @@ func (st *Stmt) SubOf() *Sub {
 	return st.Block.Sub
 }
 
-// warnMisplaced warns about references that look for DFs on another node than where every statement that
-// makes them stores them. It is silent where a rule needs more than indices and constants.
-func (c *checker) warnMisplaced() {
-	type use struct {
-		at    int // order
-		makes bool
-		placing
-	}
+// use is a reference to DFs of a declared name: for what it is used.
+type use struct {
+	how useHow
+	at  int // order
+	placing
+	lost *Lost
+}
+
+type useHow uint8
+
+const (
+	usePost useHow = iota
+	useRead
+	usePush
+	useWait // for a push
+	useLost // made, and not stored
+)
+
+// warnUses warns about reads of DFs that are made and never come.
+func (c *checker) warnUses() {
 	uses, n := map[origin][]use{}, 0
 	for _, st := range c.prog.Stmts {
-		add := func(makes bool, b *Block, r *DFRef) {
+		add := func(how useHow, b *Block, r *DFRef, l *Lost) {
 			if o, ok := originFrom(b, r.Name); ok {
-				uses[o] = append(uses[o], use{n, makes, placing{st: st, ref: r}})
+				uses[o] = append(uses[o], use{how, n, placing{st: st, ref: r}, l})
 				n++
 			}
 		}
 		for i := range st.Effects {
-			if st.Effects[i].Kind == Post {
-				add(true, st.frame(), st.Effects[i].Ref)
+			switch f := &st.Effects[i]; f.Kind {
+			case Post:
+				add(usePost, st.frame(), f.Ref, nil)
+			case Push:
+				add(usePush, st.frame(), f.Ref, nil)
 			}
+		}
+		for _, l := range st.Lost {
+			add(useLost, st.frame(), l.Ref, l)
 		}
 		start := slices.Concat(st.StartWaves...)
 		for k, in := range st.Inputs {
 			switch {
 			case in.Push:
+				add(useWait, st.frame(), in.Ref, nil)
 			case slices.Contains(start, k):
-				add(false, st.Block, in.Ref)
+				add(useRead, st.Block, in.Ref, nil)
 			default:
-				add(false, st.frame(), in.Ref)
+				add(useRead, st.frame(), in.Ref, nil)
 			}
 		}
 	}
-	warned, passes := map[*DFRef]bool{}, c.prog.passes()
+	misplaced, lost, passes := map[*DFRef]bool{}, map[any]bool{}, c.prog.passes()
 	for decl := range c.prog.Decls {
 		var all []use
 		for o, fixed := range passes.slices(DeclID(decl)) {
@@ -131,19 +150,28 @@ func (c *checker) warnMisplaced() {
 			}
 		}
 		slices.SortFunc(all, func(a, b use) int { return cmp.Compare(a.at, b.at) })
-		var makers, readers []placing
-		for _, u := range all {
-			if u.makes {
-				makers = append(makers, u.placing)
-			} else {
-				readers = append(readers, u.placing)
-			}
+		c.warnMisplaced(all, misplaced)
+		c.warnLost(all, lost)
+	}
+}
+
+// warnMisplaced warns about references that look for DFs on another node than where every statement that
+// makes them stores them. It is silent where a rule needs more than indices and constants. all are the
+// references to DFs of a declared name.
+func (c *checker) warnMisplaced(all []use, warned map[*DFRef]bool) {
+	var makers, readers []placing
+	for _, u := range all {
+		switch u.how {
+		case usePost:
+			makers = append(makers, u.placing)
+		case useRead:
+			readers = append(readers, u.placing)
 		}
-		for _, r := range readers {
-			if m := apartFromAll(makers, &r); m != nil && !warned[r.ref] {
-				warned[r.ref] = true
-				c.warnApart(m, &r)
-			}
+	}
+	for _, r := range readers {
+		if m := apartFromAll(makers, &r); m != nil && !warned[r.ref] {
+			warned[r.ref] = true
+			c.warnApart(m, &r)
 		}
 	}
 }

@@ -197,6 +197,7 @@ type Stmt struct {
 	// Effects are applied in this order after execution (for, if, sub call: after the children were created;
 	// while: when the condition has failed).
 	Effects []Effect
+	Lost    []*Lost
 }
 
 // Home tells on which node a CF runs.

@@ -28,6 +28,8 @@ type stmtCtx struct {
 	homeEnd int            // number of the first input that is not for Home
 
 	outExprs  []*expr // of st.Outs
+	posted    []*expr
+	dropped   map[string]bool // by text
 	inputSyms []*symbol
 	locating  map[string]bool // references whose placement is being lowered
 }

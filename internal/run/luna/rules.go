@@ -232,15 +232,14 @@ func (x *stmtCtx) effects(s *stmt) {
 			x.ruleEffects(r, manual)
 		}
 	}
-	if st.Kind != Atomic && st.Kind != WhileLoop {
-		return
-	}
 	for k, out := range x.outExprs {
-		if out != nil && !manual[out.sym] {
+		if (st.Kind == Atomic || st.Kind == WhileLoop) && out != nil && !manual[out.sym] {
 			x.place(st.Outs[k], out)
 			x.effect(Effect{Kind: Post, Ref: st.Outs[k], Out: k, Pos: st.Outs[k].Pos})
+			x.posted = append(x.posted, out)
 		}
 	}
+	x.lost()
 }
 
 func (x *stmtCtx) destroy(ids []*expr, rule bool) {
@@ -260,6 +259,7 @@ func (x *stmtCtx) ruleEffects(r *rule, manual map[*symbol]bool) {
 	case "req_count", "req_unlimited":
 		for _, id := range x.dfs(r.ids, true, "posted") {
 			manual[id.sym] = true
+			x.posted = append(x.posted, id)
 			e := Effect{Kind: Post, Ref: x.placed(id), Out: x.outOf(id), Pos: x.c.pos(id.off)}
 			if r.form == ruleAssign {
 				x.useOuts = true
@@ -272,6 +272,7 @@ func (x *stmtCtx) ruleEffects(r *rule, manual map[*symbol]bool) {
 	case "drop":
 		for _, id := range x.dfs(r.ids, true, "dropped") {
 			manual[id.sym] = true
+			x.dropped[keyText(id)] = true
 		}
 	case "afterpush":
 		x.push(r, manual)

@@ -40,7 +40,8 @@ func (c *checker) begin(s *stmt, kind CodeKind, sc *scope, env *ruleEnv, b *Bloc
 	st := c.newStmt(kind, s.off, s.line, s.text(), b)
 	b.Stmts = append(b.Stmts, st)
 	return &stmtCtx{c: c, st: st, sc: sc, frame: b, env: c.rules(s.rules, s.letter(), env),
-		waits: map[string]bool{}, outs: map[string]int{}, locating: map[string]bool{}}
+		waits: map[string]bool{}, outs: map[string]int{}, dropped: map[string]bool{},
+		locating: map[string]bool{}}
 }
 
 func (c *checker) loopOrIf(s *stmt, sc *scope, env *ruleEnv, b *Block) {

@@ -34,6 +34,7 @@ type AwaitedDF struct {
 	Key    string
 	Decl   DeclID
 	In     *DFRef // how the CF asks for it
+	Push   bool   // it waits for a push instead
 	Reader *Stmt  // the statement of that CF
 	// Asked is the node that was asked, and Stored one that has it, -1 where none does. There Maker stored it,
 	// by Put; nil where not known.
@@ -47,6 +48,9 @@ type AwaitedDF struct {
 type NameUses struct {
 	Makers, Deleters []*Stmt
 	Counted          bool // some maker limits the requests served (req_count)
+
+	lost  []LostUse
+	posts []placing
 }
 
 // origin is where a name comes from: a declaration, or (sub not nil) a parameter of a sub.
@@ -144,10 +148,20 @@ func (p *Program) Uses(decl DeclID) (u NameUses) {
 	known := p.passes().slices(decl)
 	for _, st := range p.Stmts {
 		makes, deletes := false, false
+		for _, l := range st.Lost {
+			if o, ok := originOf(st, l.Ref.Name); ok && l.Trap != NoPush {
+				if fixed, found := known[o]; found {
+					u.lost = append(u.lost, LostUse{placing{st, l.Ref, fixed}, l})
+				}
+			}
+		}
 		for i := range st.Effects {
 			f := &st.Effects[i]
 			o, ok := originOf(st, f.Ref.Name)
-			if _, found := known[o]; ok && found {
+			if fixed, found := known[o]; ok && found {
+				if f.Kind == Post {
+					u.posts = append(u.posts, placing{st, f.Ref, fixed})
+				}
 				makes = makes || f.Kind != Destroy
 				deletes = deletes || f.Kind == Destroy
 				u.Counted = u.Counted || f.Kind == Post && f.Count != nil
