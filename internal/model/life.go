@@ -204,9 +204,9 @@ func (m *Model) CFEvents(cf CF, own bool, list []CFEvent) []CFEvent {
 func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 	if m.Ended(cf, waited) {
 		e := int(m.ExecOf[cf] - 1)
-		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t {
-			l := newLife(int32(m.CFID(cf).Node()))
-			_, node := m.WorkerOf(e)
+		_, node := m.WorkerOf(e)
+		if end := max(m.ExecEnd[e], m.ExecStart[e]); end <= t && node >= 0 {
+			l := newLife(node)
 			l.take(&CFEvent{end, node, 1, CFEnded}, true, nil)
 			return l
 		}
@@ -231,8 +231,20 @@ func (m *Model) LifeAt(cf CF, t, waited int64) Life {
 // it did not. A CF of which it is false may have finished too: LifeAt tells.
 func (m *Model) Ended(cf CF, waited int64) bool {
 	e := m.ExecOf[cf]
-	return e != 0 && m.ExecNumber[e-1] == 1 && m.ExecEnd[e-1] != None && waited < m.ExecStart[e-1] &&
-		m.Ready[cf] <= m.ExecStart[e-1] && m.Created[cf] <= m.ExecStart[e-1] && len(m.MovesOf(cf)) == 0
+	if e == 0 || m.ExecNumber[e-1] != 1 || m.ExecEnd[e-1] == None {
+		return false
+	}
+	start := m.ExecStart[e-1]
+	if waited >= start || m.Ready[cf] > start || m.Created[cf] > start {
+		return false
+	}
+	moves := m.MovesOf(cf)
+	for i := range moves {
+		if moves[i].Received == None || moves[i].Received > start {
+			return false
+		}
+	}
+	return true
 }
 
 // NodeAt gives the node where a CF was at a time: where it was created, or where it last arrived.
