@@ -65,7 +65,7 @@ func (s *search) before(e model.Member) (last *model.Collective, ns int64) {
 		last.Start != c.Start || last.Stride != c.Stride || last.Size != c.Size {
 		return nil, 0
 	}
-	program := uint8(s.f.index["program"])
+	program := uint8(s.f.program)
 	for v := last.Visit + 1; v < c.Visit; v++ {
 		if s.class[e.Thread][v] != program && v != first.Visit {
 			return nil, 0

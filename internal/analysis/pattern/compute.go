@@ -103,9 +103,7 @@ func (s *search) whole() {
 
 // times sums up the own time of all visits of own threads, and counts.
 func (s *search) times() {
-	visits, sent, received, program := s.f.index["visits"], s.f.index["bytes-sent"],
-		s.f.index["bytes-received"],
-		s.f.index["program"]
+	visits, sent, received := s.f.index["visits"], s.f.index["bytes-sent"], s.f.index["bytes-received"]
 	for i := range s.r.Threads {
 		if !s.own[i] {
 			continue
@@ -125,7 +123,7 @@ func (s *search) times() {
 			}
 		}
 		call := func(visit int32) int { return int(s.callOf(i, visit)) }
-		s.add(program, 0, i, outside)
+		s.add(s.f.program, 0, i, outside)
 		s.row(visits, 0).Values[i] = 1
 		for v, ns := range own {
 			s.add(int(class[v]), int(of[v]), i, ns)

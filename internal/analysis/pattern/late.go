@@ -54,19 +54,23 @@ type awaitedBy struct {
 
 // settleWaits notes who was waited for in an instance, and how much of it less work of that thread could
 // save: not what it was late by when it left the collective before, and not more than it worked since.
-func (s *search) settleWaits(in *instance, waits []awaitedBy) {
-	left := map[int]int64{} // by late member: what may still be saved
-	for _, w := range waits {
+func (s *search) settleWaits(in *instance) {
+	s.left = s.left[:0]
+	for range in.members {
+		s.left = append(s.left, -1)
+	}
+	for _, w := range s.waits {
 		thread := int(in.members[w.late].Thread)
 		before := s.previous(in, w.late)
 		during := stretch{before.at, in.entered[w.late]}
-		if _, known := left[w.late]; !known {
-			left[w.late] = s.worked(thread, during) * int64(len(in.members)-1)
+		left := &s.left[w.late]
+		if *left < 0 {
+			*left = s.worked(thread, during) * int64(len(in.members)-1)
 		}
 		l := s.waited(w.metric, w.call, thread, w.ns, during, false)
 		behind := s.leftLate(before, in.members[w.member].Thread, w.ns)
-		work := min(w.ns-behind, left[w.late])
-		left[w.late] -= work
+		work := min(w.ns-behind, *left)
+		*left -= work
 		l.Work, l.Left = l.Work+work, l.Left+behind
 	}
 }

@@ -37,13 +37,13 @@ func (s *search) acquisition(l *model.Lock, hold int) {
 		return
 	}
 	thread, t := a.thread, &s.r.Threads[a.thread]
-	for _, p := range patterns {
+	for number, p := range patterns {
 		if p.acquired == nil {
 			continue
 		}
 		from, to := p.acquired(&a)
 		from, to = max(from, a.asked), min(to, a.at)
-		metric, call := s.f.index[p.id], int(s.of[thread][a.visit])
+		metric, call := s.f.pattern[number], int(s.of[thread][a.visit])
 		ns := ownTime(t, int(a.visit), from, to)
 		if ns <= 0 {
 			continue

@@ -230,6 +230,8 @@ var classOfCollective = map[model.CollectiveKind]string{
 type forest struct {
 	metrics []Metric
 	index   map[string]int
+	pattern []int // by pattern: its metric
+	program int   // the metric of that name
 	// up are, by metric, itself and those above that grow with it: of a class all, of a pattern those that
 	// are patterns.
 	up    [][]int
@@ -264,5 +266,9 @@ func newForest() *forest {
 		place(b.id, false)
 	}
 	place("", true)
+	for _, p := range patterns {
+		f.pattern = append(f.pattern, f.index[p.id])
+	}
+	f.program = f.index["program"]
 	return f
 }

@@ -24,9 +24,10 @@ func (s *search) pieces(i int) []Piece {
 		first[v+1] += first[v]
 	}
 	waitsOnly := s.m.Count[trace.KindCFStarted] > 0 // anywhere
-	room := 2 * len(charges)
+	// about as many as there will be
+	room := len(charges)
 	if !waitsOnly {
-		room += 2 * len(t.Enter)
+		room += len(t.Enter)
 	}
 	out := make([]Piece, 0, room)
 	links := linksOf(t)

@@ -21,8 +21,11 @@ type search struct {
 	sums      map[collectiveKey]Collective
 	transfers map[int32]Transfer // by call path
 	in        instance
-	owners    []int   // of a lock, in the wait at hand
-	spent     []int64 // of the instance at hand, by member: what patterns explain
+	owners    []int // of a lock, in the wait at hand
+	// of the instance at hand
+	spent []int64 // by member: what patterns explain
+	waits []awaitedBy
+	left  []int64 // by member: what settleWaits may still save of its work, -1: not known
 	// by thread: it is here as a whole, and what it did is for this process to sum up; else it is a shadow
 	own []bool
 	*calls
@@ -86,12 +89,12 @@ func (s *search) instance() {
 	}
 	s.spent = append(s.spent[:0], make([]int64, len(in.members))...)
 	key, c := s.collective(in)
-	var waits []awaitedBy
+	s.waits = s.waits[:0]
 	for number, p := range patterns {
 		if p.acquired != nil || p.when == nil || !p.when(in) {
 			continue
 		}
-		metric := s.f.index[p.id]
+		metric := s.f.pattern[number]
 		for k, e := range in.members {
 			thread, visit := int(e.Thread), s.r.Record(e).Visit
 			t := &s.r.Threads[thread]
@@ -126,11 +129,11 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				waits = append(waits, awaitedBy{metric, call, late, k, ns})
+				s.waits = append(s.waits, awaitedBy{metric, call, late, k, ns})
 			}
 		}
 	}
-	s.settleWaits(in, waits)
+	s.settleWaits(in)
 	s.sums[key] = s.sums[key].plus(c)
 }
 

@@ -37,7 +37,7 @@ func (t Transfer) plus(o Transfer) Transfer {
 
 func (s *search) threadTransfers(i int) {
 	t, of, class := &s.r.Threads[i], s.of[i], s.class[i]
-	program := uint8(s.f.index["program"])
+	program := uint8(s.f.program)
 	var run struct {
 		visit        int32 // the last one
 		call         int32
