@@ -270,13 +270,17 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	bound := words.Say("Without any waiting the workers would have that much more time.",
 		"Столько времени рабочих потоков освободилось бы, если бы они совсем не ждали.")
 	if part == slou.PartLock.String() && holder == "" {
+		where := words.Say("mostly", "дольше всего")
+		if c.What != "" {
+			where = words.Say("mostly at `%s` (%s) and mostly", "дольше всего на `%s` (%s), чаще всего", name,
+				words.Time(at))
+		}
 		a.addTime("contention", ns, bound, evidence, words.Say(
-			"Workers waited %s (%s), mostly at `%s` (%s) and mostly in %s. No CF held it, so it is a signal, a "+
-				"thread or the like: pass what comes from there as a DF, and the CF starts when it is there.",
-			"Рабочие потоки ждали %s (%s): дольше всего на `%s` (%s), чаще всего в %s. Никакой ФВ этого не занимал, "+
-				"то есть это сигнал, поток или что-то подобное: передайте его результат как ФД, и ФВ начнётся, когда "+
-				"он появится.",
-			words.Time(ns), a.share(ns), name, words.Time(at), a.named(c.Consumer))).
+			"Workers waited %s (%s), %s in %s. No CF is known to have held what they waited for: it may be a semaphore, "+
+				"a signal or a thread. Pass what comes from there as a DF, and the CF starts when it is there.",
+			"Рабочие потоки ждали %s (%s): %s в %s. Какой ФВ это занимал, неизвестно: возможно, это семафор, "+
+				"сигнал или поток. Передайте его результат как ФД, и ФВ начнётся, когда он появится.",
+			words.Time(ns), a.share(ns), where, a.named(c.Consumer))).
 			by(a.without(f, func(part string) bool { return !gaveUpPart(part) }))
 		return
 	}

@@ -272,7 +272,7 @@ const exports = "{ global: whyslow_library; local: *; };\n"
 var exits = []string{"exit", "_exit", "_Exit", "quick_exit"}
 
 // front is what follows WS_ where whyslow_waits.cc takes the place of a function, and that function's name.
-var front = regexp.MustCompile(`^(?:TAKE\(|(?:SYNC|NAP|FILE)\([^,]+,\s)\s*(\w+),`)
+var front = regexp.MustCompile(`^(?:TAKE\(|(?:SYNC|NAP|FILE|WAIT)\([^,]+,\s)\s*(\w+),`)
 
 // linkFlags are those that every program gets.
 func (b *builder) linkFlags() []string {

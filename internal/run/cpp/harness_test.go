@@ -94,7 +94,7 @@ var dfFixture = sync.OnceValues(func() (*fixture, error) {
 })
 
 var crashRoutines = []string{"empty ", "empty2 vv", "out1 in", "out_block in", "mark s", "print s",
-	"crash i", "later i", "nap i", "spin i", "locked ", "scratch "}
+	"crash i", "later i", "nap i", "doze ii", "spin i", "locked ", "scratch "}
 
 var crashFixture = sync.OnceValues(func() (*fixture, error) {
 	return open("testdata/crash",

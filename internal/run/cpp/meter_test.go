@@ -38,6 +38,22 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestWaitReasons: what is no file or socket is not waited for as one.
+func TestWaitReasons(t *testing.T) {
+	f := get(t, crashFixture)
+	m := NewMeter()
+	defer m.Close()
+	for how, want := range []Reason{Sleep, Sleep, IO, Lock} {
+		var tm Times
+		m.Call(f.fn("doze"), []Value{IntValue(int32(how)), IntValue(5000)}, &tm, 1, Each)
+		if m.Waits() == 0 {
+			t.Errorf("%d: no waits", how)
+		} else if w := m.Wait(0); w.Reason != want || want == Lock && w.File != "/" {
+			t.Errorf("%d: it waited for %v %s, not %v", how, w.Reason, w.File, want)
+		}
+	}
+}
+
 // TestRest: a span ends where the worker parks, and the next one does not reach back to before.
 func TestRest(t *testing.T) {
 	f := get(t, crashFixture)

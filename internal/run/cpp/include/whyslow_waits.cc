@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -94,6 +95,9 @@ WS_SYNC(int, pthread_join, (pthread_t t, void **r), (t, r), nullptr)
 WS_SYNC(int, pthread_barrier_wait, (pthread_barrier_t * b), (b), b)
 WS_SYNC(int, sem_wait, (sem_t * s), (s), s)
 WS_SYNC(int, sem_timedwait, (sem_t * s, when t), (s, t), s)
+// Locks that are files.
+WS_WAIT(int, flock, (int f, int how), (f, how), WS_LOCK, nullptr, f)
+WS_WAIT(int, lockf, (int f, int how, off_t n), (f, how, n), WS_LOCK, nullptr, f)
 
 WS_NAP(unsigned, sleep, (unsigned s), (s))
 WS_NAP(int, usleep, (useconds_t t), (t))
@@ -116,8 +120,11 @@ WS_FILE(ssize_t, sendto, (int f, const void *p, size_t n, int k, caddr a, sockle
 WS_FILE(ssize_t, sendmsg, (int f, const struct msghdr *m, int k), (f, m, k), f)
 WS_FILE(int, accept, (int f, addr a, socklen_t *l), (f, a, l), f)
 WS_FILE(int, connect, (int f, caddr a, socklen_t l), (f, a, l), f)
-WS_FILE(int, poll, (struct pollfd * p, nfds_t n, int t), (p, n, t), n == 1 ? p->fd : -1)
-WS_FILE(int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), -1)
+// Without a descriptor these are sleeps.
+WS_WAIT(int, poll, (struct pollfd * p, nfds_t n, int t), (p, n, t), n ? WS_IO : WS_SLEEP, nullptr,
+	n == 1 ? p->fd : -1)
+WS_WAIT(int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t),
+	r || w || e ? WS_IO : WS_SLEEP, nullptr)
 WS_FILE(int, epoll_wait, (int f, struct epoll_event *e, int n, int t), (f, e, n, t), -1)
 
 WS_FILE(size_t, fread, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f), fileno(f))

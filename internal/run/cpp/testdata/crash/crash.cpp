@@ -1,5 +1,10 @@
 #include "ucenv.h"
 #include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <thread>
 #include <unistd.h>
 
 struct Marker {
@@ -85,6 +90,26 @@ void scratch()
 	v.push_back(1);
 }
 void nap(int us) { usleep(us); }
+void doze(int how, int us)
+{
+	timeval t = {0, us};
+	pollfd p = {-1, 0, 0};
+	switch (how) {
+	case 0: select(0, nullptr, nullptr, nullptr, &t); break;
+	case 1: poll(nullptr, 0, us / 1000); break;
+	case 2: poll(&p, 1, us / 1000); break;
+	case 3: {
+		// The same file, opened twice, is locked against itself, and given back from a thread.
+		int f = open("/", O_RDONLY), g = open("/", O_RDONLY);
+		flock(f, LOCK_EX);
+		std::thread later([=] { usleep(us); flock(f, LOCK_UN); });
+		flock(g, LOCK_EX);
+		close(g);
+		later.join();
+		close(f);
+	}
+	}
+}
 void spin(int us)
 {
 	timespec a, b; // this thread's CPU time
