@@ -20,10 +20,13 @@ func pageWhatIf(t *testing.T, p *pages) {
 		b.settle()
 	}
 	ready()
-	for i := range 4 { // all of the page
-		query[bool](b, fmt.Sprintf(`(document.querySelector("main").scrollTop = %d) >= 0`, i*650))
-		b.picture(fmt.Sprintf("whatif-recorded-%d", i))
+	pictures := func(name string) { // of all of the page
+		for i := range 4 {
+			query[bool](b, fmt.Sprintf(`(document.querySelector("main").scrollTop = %d) >= 0`, i*650))
+			b.picture(fmt.Sprintf("whatif-%s-%d", name, i))
+		}
 	}
+	pictures("recorded")
 	before := query[string](b, wall)
 
 	// By the keyboard, and what a screen reader says.
@@ -71,8 +74,10 @@ func pageWhatIf(t *testing.T, p *pages) {
 		t.Errorf("as recorded again: %s, first %s", again, before)
 	}
 	b.click("main button", "Run the balancer")
-	b.wait(`document.querySelector(".profile").innerText.includes("On this machine the strategy")`)
+	b.wait(`document.querySelectorAll(".profile table.plain tbody tr").length >= 7`) // a row for each strategy
+	b.wait(`document.querySelectorAll(".profile canvas").length === 2`)              // before and after
 	b.wait(`document.querySelector(".profile [role=table]").innerText.includes("Balancer puts it on")`)
 	b.settle()
+	pictures("balanced")
 	b.quiet("what if")
 }

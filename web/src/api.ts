@@ -269,6 +269,7 @@ export interface WhatIf {
   why: string; // why nothing can be predicted, in one sentence; "": it can, and the rest is there
   nodes: number; workers: number /* of each node */; latency_ns: number;
   bandwidth: number /* bytes per second, 0: no limit */; codes: string[] /* whose speed can be changed */;
+  strategies: string[] /* of the balancer, what locators say first */;
   cfs: number; sampled: boolean /* there are estimates */; wall_ns: number; useful_ns: number;
   warning: string /* about all predictions, "": none */; picture: Picture | null /* as recorded */ }
 /** What the first lanes, and nodes, do from the start of a run to its end. */
@@ -291,11 +292,14 @@ export interface Division { total_ns: number; factors: Factors }
 export interface Scaling { sampled: boolean; machines: Prediction[];
   pays: number /* more nodes gain less than 5 %, 0: they gain more */ }
 /** GET /api/runs/ID/whatif/profile: what the recorded run's CFs cost, by code fragment and by label (the 1000
- * that take most time). GET /api/runs/ID/whatif/balance, with a machine as for predict: the same, and where
- * the balancer would put them there. */
+ * that take most time). GET /api/runs/ID/whatif/balance?strategy, with a machine as for predict: the same,
+ * and where a strategy of the balancer would put them there. */
 export interface Profile { codes: ProfileRow[]; labels: ProfileRow[]; more: number;
   strategy: string /* "": the balancer was not asked */; wall_ns: number;
-  located_ns: number /* predicted for where locators place the program */ }
+  picture: Picture | null /* so distributed, null: not asked */ }
+/** GET /api/runs/ID/whatif/try?strategy, with a machine: what that strategy gains. */
+export interface Trial { strategy: string; wall_ns: number; moved: number /* CFs */;
+  memory_bytes: number /* the most that a node holds */; left: number /* CFs that never can run */ }
 export interface ProfileRow { code: number; title: string; count: number; ns: number;
   bytes: number /* of the DFs that it makes */; traffic: number /* bytes of inputs from other nodes */;
   ran: { node: number; ns: number }[] /* most time first */; put: { node: number; ns: number }[] }

@@ -124,7 +124,8 @@ var questions = []struct{ path, answer string }{
 	{"/whatif/scaling?workers=2", "Scaling"},
 	{"/whatif/scaling/estimate", "Scaling | null"},
 	{"/whatif/profile", "Profile"},
-	{"/whatif/balance?nodes=2", "Profile"},
+	{"/whatif/try?nodes=2&strategy=recorded", "Trial"},
+	{"/whatif/balance?nodes=2&strategy=cyclic", "Profile"},
 	{"/export?from=5&to=20", ""},
 }
 

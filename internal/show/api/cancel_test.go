@@ -50,7 +50,7 @@ func TestWhatIfCancelled(t *testing.T) {
 	path := "/api/runs/" + ids[0] + "/whatif"
 	asked[struct{ CFs int }](t, s.URL+path) // the program is prepared
 	stacks := make([]byte, 1<<20)
-	for _, question := range []string{"predict", "factors", "balance"} {
+	for _, question := range []string{"predict?", "factors?", "balance?strategy=recorded"} {
 		stopped := false
 		for try := 0; try < 50 && !stopped; try++ {
 			ctx, cancel := context.WithCancel(context.Background())

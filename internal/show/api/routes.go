@@ -65,6 +65,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/whatif/scaling":          askProgram(4, (*whatif.Program).Scale),
 		"/whatif/scaling/estimate": askProgram(2, (*whatif.Program).EstimateScale),
 		"/whatif/profile":          askProgram(2, (*whatif.Program).Profile),
+		"/whatif/try":              askProgram(6, (*whatif.Program).Try),
 		"/whatif/balance":          askProgram(6, (*whatif.Program).Balance),
 	} {
 		mux.HandleFunc("GET /api/runs/{id}"+path, s.ask(f))

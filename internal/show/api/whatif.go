@@ -17,7 +17,7 @@ func askWhatIf(q *question) (any, error) {
 	}
 	lang := q.lang()
 	if why, is := s.WhyNot(); is {
-		return &whatif.Facts{Why: why.In(words.LangOf(lang)), Codes: []string{}}, nil
+		return &whatif.Facts{Why: why.In(words.LangOf(lang)), Codes: []string{}, Strategies: []string{}}, nil
 	}
 	p, err := s.Program()
 	if err != nil {
@@ -41,7 +41,8 @@ func (q *question) machine() whatif.Query {
 	return whatif.Query{Nodes: int(q.number("nodes", 1, whatif.MostNodes, 0)),
 		Workers:   int(q.number("workers", 1, whatif.MostWorkers, 0)),
 		LatencyNS: float64(q.number("latency", 0, 1e12, -1)),
-		Bandwidth: float64(q.number("bandwidth", 0, 1e15, -1)), Speed: q.text("speed", 4000), Lang: q.lang()}
+		Bandwidth: float64(q.number("bandwidth", 0, 1e15, -1)), Speed: q.text("speed", 4000),
+		Strategy: q.text("strategy", 80), Lang: q.lang()}
 }
 
 // askProgram answers a question about a run in virtual time, whose answer takes so many times the memory of

@@ -169,12 +169,31 @@ func TestWhatIfProfile(t *testing.T) {
 		Codes, Labels []row
 		Strategy      string
 		Wall          int64 `json:"wall_ns"`
-		Located       int64 `json:"located_ns"`
+		Picture       struct{ Load [][]int }
 	}
 	useful := asked[prediction](t, url+"/predict").Useful
-	plain, best := asked[profile](t, url+"/profile"), asked[profile](t, url+"/balance?nodes=2")
-	if plain.Strategy != "" || best.Strategy == "" || best.Wall > best.Located || best.Wall == 0 {
-		t.Errorf("%+v, balanced %+v", plain, best)
+	type trial struct {
+		Strategy string
+		Wall     int64 `json:"wall_ns"`
+		Moved    int
+	}
+	var fastest trial
+	located := asked[prediction](t, url+"/predict?nodes=2").Wall
+	strategies := asked[struct{ Strategies []string }](t, url).Strategies
+	for i, name := range strategies {
+		got := asked[trial](t, url+"/try?nodes=2&strategy="+name)
+		if got.Strategy != name || i == 0 && (got.Wall != located || got.Moved != 0) {
+			t.Errorf("%s: %+v, located %d ns", name, got, located)
+		}
+		if i == 0 || got.Wall < fastest.Wall {
+			fastest = got
+		}
+	}
+	plain, best := asked[profile](t, url+"/profile"), asked[profile](t, url+"/balance?nodes=2&strategy="+
+		fastest.Strategy)
+	if plain.Strategy != "" || best.Strategy != fastest.Strategy || best.Wall != fastest.Wall ||
+		len(best.Picture.Load) != 2 || len(strategies) < 3 {
+		t.Errorf("%+v, the fastest of %q is %+v, its profile %+v", plain, strategies, fastest, best)
 	}
 	for _, list := range [][]row{plain.Codes, plain.Labels, best.Codes, best.Labels} {
 		sum, ran, put := int64(0), int64(0), int64(0)
@@ -215,6 +234,10 @@ func TestWhatIfBad(t *testing.T) {
 				t.Errorf("%s?%s: %d %s, want %s", what, question, status, body, want)
 			}
 		}
+	}
+	status, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/whatif/try?strategy=x")
+	if status != http.StatusBadRequest || !strings.Contains(string(body), `strategy=\"x\": one of recorded, cyclic`) {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

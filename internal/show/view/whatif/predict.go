@@ -59,17 +59,26 @@ func (p *Program) Predict(ctx context.Context, q Query) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
+	picture, r, err := p.watched(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	a := p.prediction(r, q.Lang)
+	a.Picture = picture
+	return a, nil
+}
+
+// watched runs the program on a machine and draws it.
+func (p *Program) watched(ctx context.Context, m simulate.Machine) (*Picture, *simulate.Result, error) {
 	f, tasks := newFilm(p.m, slices.Repeat([]int{m.Workers}, m.Nodes)), p.s.Tasks()
 	r, err := p.s.Watched(ctx, m, func(worker int, from, to int64, x int) {
 		cf, _ := tasks.CF(x)
 		f.see(worker, from, to, cf)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	a := p.prediction(r, q.Lang)
-	a.Picture = f.picture(r.WallNS)
-	return a, nil
+	return f.picture(r.WallNS), r, nil
 }
 
 // Division is the processor time of a predicted run by factor.

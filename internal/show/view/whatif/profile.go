@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/balance"
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
+	"github.com/whyslow/whyslow/internal/model/query"
 )
 
 // mostLabels is how many labels a profile lists, those that take most time.
@@ -17,11 +19,20 @@ type Profile struct {
 	Codes  []Row `json:"codes"`  // by time, most first
 	Labels []Row `json:"labels"` // likewise
 	More   int   `json:"more"`   // labels that are not listed
-	// Strategy is that of the balancer's best distribution, WallNS what is predicted for it, LocatedNS for where
-	// locators place the program; "": the balancer was not asked.
-	Strategy  string `json:"strategy"`
-	WallNS    int64  `json:"wall_ns"`
-	LocatedNS int64  `json:"located_ns"`
+	// Strategy is that of the balancer's distribution, WallNS what is predicted for it; "": the balancer was not
+	// asked.
+	Strategy string   `json:"strategy"`
+	WallNS   int64    `json:"wall_ns"`
+	Picture  *Picture `json:"picture"` // of the run so distributed; nil: the balancer was not asked
+}
+
+// Trial is a strategy of the balancer, tried on a machine.
+type Trial struct {
+	Strategy string `json:"strategy"`
+	WallNS   int64  `json:"wall_ns"`
+	Moved    int    `json:"moved"`        // CFs that it puts on another node than locators
+	Memory   int64  `json:"memory_bytes"` // the most that a node holds of DFs
+	Left     int    `json:"left"`         // executions that never get what they need
 }
 
 // Row sums up the CFs of a code fragment or label. Times are those of user code in nanoseconds.
@@ -50,27 +61,50 @@ func (p *Program) Profile(ctx context.Context, q Query) (*Profile, error) {
 	return p.profile(ctx, nil)
 }
 
-// Balance is Profile that also tells where the balancer would put everything on a machine.
+// Try tells what a strategy of the balancer gains on a machine. It fails as Predict does.
+func (p *Program) Try(ctx context.Context, q Query) (*Trial, error) {
+	_, t, err := p.try(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	return &Trial{t.Strategy, t.Predicted.WallNS, t.Moved, t.Memory, t.Predicted.Left}, nil
+}
+
+// Balance is Profile that also tells where a strategy of the balancer puts everything on a machine.
 func (p *Program) Balance(ctx context.Context, q Query) (*Profile, error) {
-	m, err := p.machine(&q)
+	m, t, err := p.try(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
-	r, err := balance.Compute(ctx, p.s, balance.Options{Machine: m})
+	m.Place = t.Place
+	picture, r, err := p.watched(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	best := r.Best() // there is one without a limit of memory
-	place := best.Place
+	place := t.Place
 	if place == nil {
 		place = p.s.Located(m.Nodes)
 	}
 	a, err := p.profile(ctx, place)
 	if err == nil {
-		a.Strategy, a.WallNS = best.Strategy, best.Predicted.WallNS
-		a.LocatedNS = r.Of(balance.Recorded).Predicted.WallNS
+		a.Strategy, a.WallNS, a.Picture = t.Strategy, r.WallNS, picture
 	}
 	return a, err
+}
+
+func (p *Program) try(ctx context.Context, q *Query) (simulate.Machine, *balance.Trial, error) {
+	m, err := p.machine(q)
+	if err != nil {
+		return m, nil, err
+	}
+	if !slices.Contains(balance.Names(), q.Strategy) {
+		return m, nil, query.Bad("strategy=%.80q: one of %s", q.Strategy, strings.Join(balance.Names(), ", "))
+	}
+	r, err := balance.Compute(ctx, p.s, balance.Options{Machine: m, Only: []string{q.Strategy}})
+	if err != nil {
+		return m, nil, err
+	}
+	return m, r.Of(q.Strategy), nil
 }
 
 // profile sums up; put is where the balancer puts the program, nil: it was not asked.

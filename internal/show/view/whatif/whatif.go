@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/analysis/balance"
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
@@ -79,25 +80,26 @@ func Build(ctx context.Context, m *model.Model) (*Program, error) {
 
 // Facts are what the page needs to ask.
 type Facts struct {
-	Why       string   `json:"why"` // there is nothing to predict; "": there is
-	Nodes     int      `json:"nodes"`
-	Workers   int      `json:"workers"` // of each node
-	LatencyNS float64  `json:"latency_ns"`
-	Bandwidth float64  `json:"bandwidth"` // bytes per second; 0: no limit
-	Codes     []string `json:"codes"`     // whose speed can be changed
-	CFs       int      `json:"cfs"`       // executions
-	Sampled   bool     `json:"sampled"`   // there are estimates
-	WallNS    int64    `json:"wall_ns"`
-	UsefulNS  int64    `json:"useful_ns"`
-	Warning   string   `json:"warning"` // about all predictions; "": none
-	Picture   *Picture `json:"picture"` // of the recorded run
+	Why        string   `json:"why"` // there is nothing to predict; "": there is
+	Nodes      int      `json:"nodes"`
+	Workers    int      `json:"workers"` // of each node
+	LatencyNS  float64  `json:"latency_ns"`
+	Bandwidth  float64  `json:"bandwidth"`  // bytes per second; 0: no limit
+	Codes      []string `json:"codes"`      // whose speed can be changed
+	Strategies []string `json:"strategies"` // of the balancer, what locators say first
+	CFs        int      `json:"cfs"`        // executions
+	Sampled    bool     `json:"sampled"`    // there are estimates
+	WallNS     int64    `json:"wall_ns"`
+	UsefulNS   int64    `json:"useful_ns"`
+	Warning    string   `json:"warning"` // about all predictions; "": none
+	Picture    *Picture `json:"picture"` // of the recorded run
 }
 
 // Facts gives them, with sentences in a language.
 func (p *Program) Facts(lang string) *Facts {
 	r := p.s.Recorded()
 	f := &Facts{Nodes: r.Nodes, Workers: r.Workers, LatencyNS: r.Latency, Bandwidth: r.Bandwidth,
-		Codes: p.s.Codes(), CFs: p.again.Executed, Sampled: p.sample != nil, WallNS: p.s.WallNS(),
+		Codes: p.s.Codes(), Strategies: balance.Names(), CFs: p.again.Executed, Sampled: p.sample != nil, WallNS: p.s.WallNS(),
 		UsefulNS: p.again.UsefulNS, Picture: p.picture}
 	if f.Codes == nil {
 		f.Codes = []string{}
@@ -114,6 +116,7 @@ type Query struct {
 	LatencyNS      float64
 	Bandwidth      float64 // bytes per second; 0: no limit
 	Speed          string  // "step=2,larger=0.5": code fragments that are so many times as fast
+	Strategy       string  // of the balancer, where it is asked
 	Lang           string
 }
 
