@@ -17,9 +17,9 @@ package cli
 import (
 	"os"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
@@ -31,10 +31,8 @@ func init() { runtime.LockOSThread() }
 // Main does what the command line says and ends the process.
 func Main() {
 	// While a program runs the Go heap holds CFs, which come and go (the values of DFs are in C memory);
-	// while a trace is read, columns that stay to the end. Neither is worth collecting often.
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(400)
-	}
+	// while a trace is read, columns that stay to the end. Neither is worth collecting often while small.
+	memory.LimitGarbage(400)
 	crew.LeadStderr(os.Args, verbsOfUserCode)
 	code := execute(os.Args, console.Standard())
 	crew.EndStderr()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -425,7 +424,5 @@ func completeTrace(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 // little memory as it can. Many ranks are for traces that one process has no room for.
 func shareHost(c *crew.Crew) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0)/max(c.HostSize(), 1), 1))
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(50)
-	}
+	memory.LimitGarbage(50)
 }

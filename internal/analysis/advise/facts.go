@@ -2,9 +2,9 @@ package advise
 
 import (
 	"maps"
-	"runtime/debug"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -56,7 +56,7 @@ type useAt struct {
 	Node int32
 }
 
-// gatherGC is debug.SetGCPercent while executions are gathered.
+// gatherGC is how many percent of what is in use garbage may take while executions are gathered.
 const gatherGC = 25
 
 // needed says what is worked out only where it matters.
@@ -92,7 +92,7 @@ func gather(m *model.Model, need needed, g procs.Group) (_ *facts, err error) {
 	}
 	if g.Size() > 1 {
 		// Rank 0 gets the executions of all beside its own model, so garbage must go soon.
-		defer debug.SetGCPercent(debug.SetGCPercent(gatherGC))
+		defer memory.LimitGarbage(gatherGC)()
 	}
 	parts := []*executions{f.Part}
 	err = procs.Collect(g, func() found { return f.found }, func(_ int, theirs *found) error {

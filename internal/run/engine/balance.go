@@ -261,8 +261,8 @@ func (b *balance) load(n *node) prof.Load {
 	return l
 }
 
-// eachReady calls f for CFs at the end of a queue that have all their inputs, the last one first. The queue is
-// locked.
+// eachReady calls f for CFs at the end of a queue that have all their inputs, the last one first. The queue
+// is locked.
 func (q *queue) eachReady(f func(c *cf)) {
 	for _, list := range []*fifo{&q.woken, &q.created} {
 		items := list.rest()

@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// A block entry creates all its CFs, a loop those of all iterations. In the queue they are numbers of a batch,
-// so a million of them need no more memory than one. A worker that takes a number makes the CF.
+// A block entry creates all its CFs, a loop those of all iterations. In the queue they are numbers of a
+// batch, so a million of them need no more memory than one. A worker that takes a number makes the CF.
 
 // batch is CFs that one execution created and nobody has taken yet.
 type batch struct {

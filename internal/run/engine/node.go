@@ -224,8 +224,8 @@ func (n *node) recordLengths(t int64) {
 	}
 }
 
-// queue holds the CFs of a node that can go on, and the workers that have nothing to do. A single worker takes
-// them in the order in which they were created or woken, as LuNA does: programs show it. Several workers take
+// queue holds the CFs of a node that can go on, and the workers that have nothing to do. A single worker
+// takes them in the order in which they were created or woken, as LuNA does: programs show it. Several workers take
 // first those that were woken, because the input they waited for has come. These work on what is there, and
 // the DFs that they alone still need can go; CFs at the head of the other list make more.
 type queue struct {

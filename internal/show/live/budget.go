@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,9 +42,7 @@ func (s *Set) Limit(b memory.Budget) {
 	s.budget = b
 	s.turns.limit(int64(b) / 4)
 	// What is shown stays: four times as much garbage, which other verbs may make, would be too much.
-	if before := debug.SetGCPercent(100); before < 100 {
-		debug.SetGCPercent(before)
-	}
+	memory.LimitGarbage(100)
 	stop := b.Watch(most(b), func(use memory.Use) { s.relieve(b, use) })
 	go func() { <-s.done; stop() }()
 }
