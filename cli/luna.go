@@ -108,8 +108,9 @@ func speakElsewhere(rank int, err error) {
 	fmt.Fprintf(os.Stderr, "luna: rank %d (%s): fatal error: %v\n%s", rank, crew.HostName(), err, detailsOf(err))
 }
 
+// progress shows where the command is. With -c, standard output is the command that runs the program.
 func (l *lunaCommandLine) progress(stage string) {
-	if !l.quiet {
+	if !l.quiet && !l.libraryOnly && !l.compileOnly {
 		fmt.Fprintf(l.io.Out, "\x1b[2K\rluna: %s", stage)
 		l.shown = true
 	}
@@ -159,20 +160,21 @@ func (l *lunaCommandLine) run() error {
 	built, err := cpp.Build(context.Background(), spec)
 	if err != nil {
 		return &fatalError{text: "so-build failed: 2 (see below):",
-			details: strings.TrimRight(err.Error(), "\n") + "\n"}
+			details: originalPositions(strings.TrimRight(err.Error(), "\n"), prog, carried) + "\n"}
 	}
 	library := filepath.Join(dir, "libucodes.so")
 	if l.libraryOnly {
-		library = l.libraryFile
+		if library = l.libraryFile; !strings.Contains(library, "/") {
+			library = "./" + library // LuNA's launcher wants a slash
+		}
 	}
 	carried.Read = crew.Sources(built.Read)
 	if err := bundle.Write(library, built.Path, carried); err != nil {
 		return console.FileError(err)
 	}
 	if l.libraryOnly || l.compileOnly {
-		l.clearProgress()
 		if !l.quiet {
-			fmt.Fprintf(l.io.Out, "To run: whyslow rts %s\n", strings.Join(append([]string{library}, l.args...), " "))
+			fmt.Fprintln(l.io.Out, strings.Join(append(launcher(), append([]string{library}, l.args...)...), " "))
 		}
 		return nil
 	}

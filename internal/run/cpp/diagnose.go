@@ -14,8 +14,8 @@ import (
 var (
 	ownSub   = regexp.MustCompile(subPrefix + `[0-9]+_(\w+)`)
 	fromOurs = regexp.MustCompile(`(?m)^In file included from ` + generatedName + `:[0-9]+[:,]\n`)
-	// The linker's trace, asked for by -t, is the name of a file in each line.
-	linkerTrace = regexp.MustCompile(`(?m)^[^:\n]*\.(?:o|a|so)(?:\.[0-9]+)*\)?\n`)
+	// The linker's trace, asked for by -t, is the name of a file in each line; lines of source have a bar.
+	linkerTrace = regexp.MustCompile(`(?m)^[^:|\n]*\.(?:o|a|so)(?:\.[0-9]+)*\)?\n`)
 )
 
 // Readable replaces our names for the user's subs.

@@ -224,7 +224,21 @@ func (a *actor) evalString(e *luna.Expr, v *env) string {
 	return ""
 }
 
-func formatReal(f float64) string { return strconv.FormatFloat(f, 'f', 6, 64) }
+// formatReal is what C's printf makes of %f.
+func formatReal(f float64) string {
+	text := strconv.FormatFloat(f, 'f', 6, 64)
+	switch {
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	case math.IsNaN(f) && math.Signbit(f):
+		return "-nan"
+	case math.IsNaN(f):
+		return "nan"
+	}
+	return text
+}
 
 func (a *actor) text(d cpp.Value, e *luna.Expr, v *env) string {
 	switch d.Type {

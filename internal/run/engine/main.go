@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -62,9 +64,9 @@ func parseArgs(p *luna.Program, args []string, warn func(string)) ([]value, erro
 			}
 			v.typ, v.i = luna.Int, n
 		case luna.RealParam:
-			f, ok := leadingReal(word)
-			if !ok && warn != nil {
-				warn(fmt.Sprintf("argument %d of main, real %s: %q is not a number, taken as 0", i+1, d.Name, word))
+			f, fault := leadingReal(word)
+			if fault != "" && warn != nil {
+				warn(fmt.Sprintf("argument %d of main, real %s: %q is %s, taken as %g", i+1, d.Name, word, fault, f))
 			}
 			v.typ, v.f = luna.Real, f
 		default:
@@ -84,7 +86,7 @@ func paramList(s *luna.Sub) string {
 
 var (
 	intPrefix  = regexp.MustCompile(`^\s*[-+]?[0-9]+`)
-	realPrefix = regexp.MustCompile(`^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?`)
+	realPrefix = regexp.MustCompile(`^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]*)?`)
 )
 
 // leadingInt reads the digits a word begins with, as C++'s stoi does.
@@ -93,7 +95,14 @@ func leadingInt(s string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-func leadingReal(s string) (float64, bool) {
+// leadingReal reads the number a word begins with, as C++'s streams do. fault says what is wrong with it.
+func leadingReal(s string) (f float64, fault string) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(realPrefix.FindString(s)), 64)
-	return f, err == nil
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return math.Copysign(math.MaxFloat64, f), "too large for a real"
+	case err != nil:
+		return 0, "not a number"
+	}
+	return f, ""
 }

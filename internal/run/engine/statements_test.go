@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/run/engine"
@@ -306,6 +307,8 @@ func TestSection7_4_Main(t *testing.T) {
 		{[]string{"5", "2.5", "word"}, "5 word\nb=2.5\n", "", ""},
 		{[]string{"-5x", "1e3 and", "", "more"}, "-5 \nb=1000\n", "", ""},
 		{[]string{"+7", "rubbish", "a b"}, "7 a b\nb=0\n", "", ""},
+		{[]string{"1", "1.5e", "w"}, "1 w\nb=0\n", "", ""},
+		{[]string{"1", "-1e400", "w"}, "1 w\nb=-1.797693135e+308\n", "", ""},
 		{[]string{"5", "2.5"}, "", "main(int a, real b, string c) needs 3 arguments, 2 given",
 			"Argv index out of range: 2>=2"},
 		{nil, "", "needs 3 arguments, 0 given", "Argv index out of range: 0>=0"},
@@ -318,9 +321,14 @@ func TestSection7_4_Main(t *testing.T) {
 			set: func(cfg *engine.Config) {
 				cfg.Warn = func(s string) { warned = append(warned, s) }
 			}})
-		if rubbish := len(c.args) > 1 && c.args[1] == "rubbish"; rubbish != (len(warned) == 1) ||
-			rubbish && warned[0] != `argument 2 of main, real b: "rubbish" is not a number, taken as 0` {
-			t.Errorf("%q: warned %q", c.args, warned)
+		want := map[string]string{
+			"rubbish": `argument 2 of main, real b: "rubbish" is not a number, taken as 0`,
+			"1.5e":    `argument 2 of main, real b: "1.5e" is not a number, taken as 0`,
+			"-1e400": `argument 2 of main, real b: "-1e400" is too large for a real, taken as ` +
+				`-1.7976931348623157e+308`,
+		}
+		if warning := strings.Join(warned, "\n"); len(c.args) > 1 && warning != want[c.args[1]] {
+			t.Errorf("%q: warned %q", c.args, warning)
 		}
 		if err := engine.CheckArgs(p, c.args); fmt.Sprint(err) != fmt.Sprint(o.err) {
 			t.Errorf("%q: checked: %v, run: %v", c.args, err, o.err)

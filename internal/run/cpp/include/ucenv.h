@@ -215,6 +215,11 @@ public:
 	double cast_real() const;
 	std::string cast_string() const;
 	std::string to_string() const; // DF<int>(5)
+	// The value, its type included, as bytes that another DF can be made from, on a computer of the same kind.
+	// serialize and deserialize return how many they wrote or read.
+	std::size_t get_serialization_size() const;
+	std::size_t serialize(void *buf, std::size_t size) const;
+	std::size_t deserialize(const void *buf, std::size_t size);
 
 	std::string getName() const { return "(df)"; }
 	void setName(const std::string &) {}

@@ -142,7 +142,10 @@ int DF::cast_int() const
 	if (type_ == detail::real) return static_cast<int>(real_);
 	if (type_ == detail::text) {
 		try {
-			return std::stoi(get_string());
+			std::string s = get_string();
+			std::size_t used = 0;
+			int i = std::stoi(s, &used);
+			if (used == s.size()) return i;
 		} catch (const std::logic_error &) {
 		}
 	}
@@ -168,6 +171,67 @@ std::string DF::cast_string() const
 	if (type_ == detail::real) return std::to_string(real_);
 	if (type_ == detail::text) return get_string();
 	detail::fail("cast to string failed: " + to_string());
+}
+
+// Serialized, a DF is its type in 4 bytes, then an int or a double, or the size in 8 bytes and the bytes.
+std::size_t DF::get_serialization_size() const
+{
+	switch (type_) {
+	case detail::unset: return sizeof type_;
+	case detail::integer: return sizeof type_ + sizeof int_;
+	case detail::real: return sizeof type_ + sizeof real_;
+	}
+	return sizeof type_ + sizeof buf_->size + buf_->size;
+}
+
+std::size_t DF::serialize(void *buf, std::size_t size) const
+{
+	std::size_t need = get_serialization_size();
+	if (size < need)
+		detail::fail("serialize: " + std::to_string(need) + " bytes do not fit " + std::to_string(size));
+	char *to = static_cast<char *>(buf);
+	std::memcpy(to, &type_, sizeof type_);
+	to += sizeof type_;
+	if (type_ == detail::integer) std::memcpy(to, &int_, sizeof int_);
+	if (type_ == detail::real) std::memcpy(to, &real_, sizeof real_);
+	if (buffered()) {
+		std::memcpy(to, &buf_->size, sizeof buf_->size);
+		std::memcpy(to + sizeof buf_->size, bytes(buf_), buf_->size);
+	}
+	return need;
+}
+
+std::size_t DF::deserialize(const void *buf, std::size_t size)
+{
+	const char *from = static_cast<const char *>(buf), *end = from + size;
+	auto take = [&](void *to, std::size_t n) {
+		if (static_cast<std::size_t>(end - from) < n)
+			detail::fail("deserialize: " + std::to_string(size) + " bytes are not a whole data fragment");
+		std::memcpy(to, from, n);
+		from += n;
+	};
+	uint32_t type;
+	take(&type, sizeof type);
+	if (type == detail::unset) {
+		put(detail::unset, int64_t(0));
+	} else if (type == detail::integer) {
+		int v;
+		take(&v, sizeof v);
+		*this = v;
+	} else if (type == detail::real) {
+		double v;
+		take(&v, sizeof v);
+		*this = v;
+	} else {
+		uint64_t n;
+		take(&n, sizeof n);
+		if (type > detail::block || n > static_cast<std::size_t>(end - from))
+			detail::fail("deserialize: these bytes are not a data fragment");
+		ws_buf *b = detail::alloc(n);
+		take(bytes(b), n);
+		put(type, b);
+	}
+	return static_cast<std::size_t>(from - static_cast<const char *>(buf));
 }
 
 std::string DF::to_string() const
