@@ -9,9 +9,9 @@ import (
 // Nodes that run.json does not tell of. Streams 0 to W-1 are workers, and W must follow from what they
 // recorded. Every worker begins with onProgramStarted, whether it then does anything or not; but the engine
 // records it on two streams of its run-time system too, W and W+1. Those serve: they compare clocks, receive
-// and count, and never work. So W is the first stream that serves and does not work; where none does, all
-// streams with onProgramStarted are workers. Not told apart: run-time streams of which nothing else was
-// recorded.
+// and count, and never work. So W is the first stream that serves and does not work, even if its
+// onProgramStarted is lost; where none does, all streams with onProgramStarted are workers. Not told apart:
+// run-time streams of which nothing else was recorded.
 
 // role is what a stream shows itself to be.
 type role uint8
@@ -57,7 +57,6 @@ func (c *streamCount) add(id int, r role, started bool) {
 	switch {
 	case r == roleWorks:
 		c.working = max(c.working, id+1)
-	case !started:
 	case r == roleServes && (c.serving == 0 || id < c.serving):
 		c.serving = id
 	}
