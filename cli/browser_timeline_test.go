@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -244,4 +245,36 @@ func (b *tab) rects() int {
 	_, data := b.save(`.bar [role=group] button`, "SVG")
 	checkXML(b.T, data)
 	return strings.Count(string(data), "<rect")
+}
+
+// pageDecisions: what a balancer decided is on the timeline, in the words of the list of events.
+func pageDecisions(t *testing.T, p *pages) {
+	dir := filepath.Join(t.TempDir(), "online.trace")
+	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "50us", "--balance", "central", "-o", dir,
+		strings.ReplaceAll(heatProgram, "heat", "uneven"), "16", "20", "10", "4")
+	s := p.serve(t, "view", dir)
+	b := p.open(t, s.url+"?view=timeline&lang=en&theme=light")
+	b.settle()
+	query[bool](b, `(Promise.all([fetch("/api/runs"), fetch("/api/runs/"+new URLSearchParams(location.search)`+
+		`.get("run")+"/events?kinds=GlobalEvents.onBalanced&limit=1")]).then(a => Promise.all(a.map(r => r.json())))`+
+		`.then(a => { window.runs = a[0]; window.moved = a[1] }), true)`)
+	b.wait(`window.moved`)
+	at := query[[]float64](b, `(r => [r.x + 84 + window.moved.rows[0].t / window.runs[0].wall_ns * (r.width - 84),`+
+		` r.y + 9])(document.querySelector(".decisions").getBoundingClientRect())`)
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, at[0], at[1], 0)
+	b.wait(`document.querySelector(".decisions .tip")`)
+	tip := query[string](b, `document.querySelector(".decisions .tip b").innerText`)
+	row := query[string](b, "`Node ${window.moved.rows[0].node}: ${window.moved.rows[0].text}`")
+	if tip != row || !strings.Contains(tip, "of work ahead") {
+		t.Errorf("the tip says %q, the list of events %q", tip, row)
+	}
+	b.picture("timeline-decisions")
+	b.quiet("decisions")
+
+	// Other runs have no such band.
+	b = p.open(t, p.serve(t, "view", p.heat).url+"?view=timeline")
+	b.settle()
+	if query[bool](b, `!!document.querySelector(".decisions")`) {
+		t.Error("a run without a balancer has its decisions")
+	}
 }

@@ -17,6 +17,7 @@ export const text = dictionary(
     walking: "Enter: its story; , and . go on, ↑ ↓ change the lane", df: "DF sent", cf: "CF sent",
     request: "Request", wait: "Waited for",
     keys: "Comma and full stop go from CF to CF, up and down from lane to lane, Enter opens the story",
+    decisions: "Balancer", decisionsTip: "When the balancer had CFs moved to another node",
     hint: "Ctrl+wheel or W/S zooms, drag selects, ? for more",
   },
   {
@@ -36,6 +37,7 @@ export const text = dictionary(
     walking: "Enter — история; , и . — дальше, ↑ ↓ — другая дорожка", df: "Передан ФД", cf: "Передан ФВ",
     request: "Запрос", wait: "Ждал",
     keys: "Запятая и точка переходят от ФВ к ФВ, стрелки вверх и вниз — по дорожкам, Enter открывает историю",
+    decisions: "Балансировка", decisionsTip: "Когда балансировщик передавал ФВ другому узлу",
     hint: "Ctrl+колесо или W/S — масштаб, протянуть — выбрать, ? — справка",
   },
 );
