@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -84,21 +85,47 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	top := longest{t: t, n: most}
 	for kind := range kindNames {
 		list := t.list(kind)
-		for i := range list {
-			g := &list[i]
-			t0, t1 := t.way(g)
-			if crossed(g) && min(t0, t1) < q.To && max(t0, t1) >= q.From &&
-				(wanted == nil || t.touches(kind, g, wanted, nodes)) {
-				top.add(candidate{t1 - t0, uint32(i), uint8(kind)})
+		for n, s := range t.spans()[kind] {
+			if s.from >= q.To || s.to < q.From {
+				continue
+			}
+			for i := n * spanned; i < min((n+1)*spanned, len(list)); i++ {
+				g := &list[i]
+				t0, t1 := t.way(g)
+				if crossed(g) && min(t0, t1) < q.To && max(t0, t1) >= q.From &&
+					(wanted == nil || t.touches(kind, g, wanted, nodes)) {
+					top.add(candidate{t1 - t0, uint32(i), uint8(kind)})
+				}
 			}
 		}
 	}
 	top.cut()
 	out.More = top.count - len(top.list)
+	out.Arrows = make([]Arrow, 0, len(top.list))
 	for _, c := range top.list {
 		out.Arrows = append(out.Arrows, t.arrow(int(c.kind), top.message(c)))
 	}
 	return out, nil
+}
+
+// spanned is how many messages share an entry of Timeline.spans. A variable for tests.
+var spanned = 256
+
+// spansOf tells when messages were on their way, by kind: an entry for each few that follow each other in the
+// list. Those that do were sent at about the same time, so a question about a short interval passes over most.
+func (t *Timeline) spansOf() (spans [len(kindNames)][]stretch) {
+	for kind := range spans {
+		for list := range slices.Chunk(t.list(kind), spanned) {
+			s := stretch{math.MaxInt64, math.MinInt64}
+			for i := range list {
+				if t0, t1 := t.way(&list[i]); crossed(&list[i]) {
+					s.from, s.to = min(s.from, t0, t1), max(s.to, t0, t1)
+				}
+			}
+			spans[kind] = append(spans[kind], s)
+		}
+	}
+	return spans
 }
 
 // way returns when a message left and arrived, since the start of the run; an unrecorded time equals the

@@ -125,6 +125,8 @@ func offLanes(tl *Timeline) (n int) {
 
 // Arrows within an interval against all messages.
 func TestArrows(t *testing.T) {
+	defer func(n int) { spanned = n }(spanned)
+	spanned = 2
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
 		tl, _ := made(t, m)
@@ -194,6 +196,7 @@ func TestArrowsAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.Reverse(m.DFMessages)
+		tl, _ = made(t, m)
 		if got, err := tl.Arrows(q); err != nil || gocmp.Diff(want, got) != "" {
 			t.Fatal(err, gocmp.Diff(want, got))
 		}

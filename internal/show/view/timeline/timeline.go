@@ -52,6 +52,8 @@ type Timeline struct {
 
 	classes []uint16 // of columns by code; lane.class has indices into it
 
+	spans func() [len(kindNames)][]stretch // spansOf, computed on first use
+
 	look func() slou.Lookup // answers questions about inputs, as for the division
 	// Makers says which waiting CFs would produce what others wait for. It is computed on first use.
 	Makers func() *lifecycle.Makers
@@ -73,6 +75,7 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	t := &Timeline{m: m, extra: slou.ExtraCores(m),
 		look:   sync.OnceValue(func() slou.Lookup { return slou.NewLookup(m, slou.RuleAll) }),
 		Makers: sync.OnceValue(func() *lifecycle.Makers { return lifecycle.FindMakers(m) })}
+	t.spans = sync.OnceValue(t.spansOf)
 	null := t.nameRows()
 	for n := range m.Nodes {
 		t.first = append(t.first, len(t.lanes))
