@@ -264,6 +264,18 @@ func (x *Index) CFs(q CFQuery) (*CFPage, error) {
 func (x *Index) sort(cfs []uint32, by string) {
 	m := x.m
 	name, back := strings.CutPrefix(by, "-")
+	sign := 1
+	if back {
+		sign = -1
+	}
+	if name == "label" {
+		slices.SortStableFunc(cfs, func(a, b uint32) int {
+			ca, cb := m.ExecCF[a], m.ExecCF[b]
+			return sign * cmp.Or(cmp.Compare(m.Sites[m.SiteOf[ca]].Label, m.Sites[m.SiteOf[cb]].Label),
+				slices.Compare(m.Label(ca), m.Label(cb)))
+		})
+		return
+	}
 	list := make([]keyed, len(cfs))
 	for i, e := range cfs {
 		list[i].e = e
@@ -276,17 +288,7 @@ func (x *Index) sort(cfs []uint32, by string) {
 			list[i].key = x.lost[m.ExecCF[e]]
 		}
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int {
-		if back {
-			a, b = b, a
-		}
-		if name != "label" {
-			return cmp.Compare(a.key, b.key)
-		}
-		ca, cb := m.ExecCF[a.e], m.ExecCF[b.e]
-		return cmp.Or(cmp.Compare(m.Sites[m.SiteOf[ca]].Label, m.Sites[m.SiteOf[cb]].Label),
-			slices.Compare(m.Label(ca), m.Label(cb)))
-	})
+	slices.SortStableFunc(list, func(a, b keyed) int { return sign * cmp.Compare(a.key, b.key) })
 	for i, k := range list {
 		cfs[i] = k.e
 	}

@@ -77,12 +77,47 @@ func (r *FragmentRow) fill(times []int64) {
 	if n == 0 {
 		return
 	}
-	slices.Sort(times)
 	for _, v := range times {
 		r.TotalNS += v
 	}
-	r.Count, r.MeanNS, r.MinNS, r.MaxNS = int64(n), r.TotalNS/int64(n), times[0], times[n-1]
-	r.P50NS, r.P90NS, r.P99NS = times[rank(0.5, n)], times[rank(0.9, n)], times[rank(0.99, n)]
+	r.Count, r.MeanNS, r.MinNS, r.MaxNS = int64(n), r.TotalNS/int64(n), slices.Min(times), slices.Max(times)
+	p50, p90, p99 := rank(0.5, n), rank(0.9, n), rank(0.99, n)
+	smallest(times, p50)
+	smallest(times[p50:], p90-p50)
+	smallest(times[p90:], p99-p90)
+	r.P50NS, r.P90NS, r.P99NS = times[p50], times[p90], times[p99]
+}
+
+// smallest moves the k-th smallest value, from 0, to place k, no greater ones before it and no smaller ones
+// behind it: half the time of sorting, where there are thousands.
+func smallest(v []int64, k int) {
+	for len(v) > 32 {
+		a, b, c := v[0], v[len(v)/2], v[len(v)-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := 0, len(v)-1
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			v = v[:j+1]
+		case k >= i:
+			v, k = v[i:], k-i
+		default:
+			return
+		}
+	}
+	slices.Sort(v)
 }
 
 // times are the measured times of executions.
