@@ -9,6 +9,7 @@ package words
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -105,7 +106,7 @@ func (l Lang) Percent(ns, of int64) string {
 
 // Count writes a number of things: "1 CF", "3 CFs".
 func (l Lang) Count(n int64, what Noun) string {
-	return strings.TrimSuffix(fmt.Sprintf("%d %s", n, what.form(l, n)), " ")
+	return strings.TrimSuffix(strconv.FormatInt(n, 10)+" "+what.form(l, n), " ")
 }
 
 // Bytes is Lang.Bytes in English.

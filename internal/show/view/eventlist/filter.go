@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/words"
@@ -253,7 +255,30 @@ func (f *filter) event(e *events, i int, k trace.Kind, space *[]byte) bool {
 	w := writer{l: f.l, node: e.node, lang: f.lang, b: (*space)[:0]}
 	w.sentence(k, args)
 	*space = w.b
-	return bytes.Contains(bytes.ToLower(w.b), f.text)
+	return bytes.Contains(lower(w.b), f.text)
+}
+
+// lower is bytes.ToLower, in place where that leaves the length of every letter.
+func lower(b []byte) []byte {
+	for i := 0; i < len(b); {
+		if c := b[i]; c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				b[i] += 'a' - 'A'
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		if r < 'а' || r > 'я' { // nearly all are small ones of Russian texts
+			small := unicode.ToLower(r)
+			if utf8.RuneLen(small) != n {
+				return bytes.ToLower(b)
+			}
+			utf8.EncodeRune(b[i:], small)
+		}
+		i += n
+	}
+	return b
 }
 
 func (f *filter) fields(e *events, s *shape, args []uint64) bool {

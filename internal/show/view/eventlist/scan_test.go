@@ -1,6 +1,7 @@
 package eventlist
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -249,4 +250,14 @@ func FuzzQuery(f *testing.F) {
 			t.Fatalf("%+v: %+v", q, p)
 		}
 	})
+}
+
+// lower is bytes.ToLower, whatever the bytes.
+func TestLower(t *testing.T) {
+	for _, text := range []string{"", "Sent x[3] to A", "ФВ запущен, Ёлка ж", "K, İ and Ⱥ change their length", "\xff\xd0B"} {
+		want := bytes.ToLower([]byte(text))
+		if got := lower([]byte(text)); !bytes.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

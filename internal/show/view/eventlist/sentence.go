@@ -144,7 +144,7 @@ func (w *writer) value(t trace.FieldType, form string, args []uint64) {
 	case trace.FieldDF:
 		w.df(trace.DF(v))
 	case trace.FieldMessage:
-		w.b = append(w.b, trace.CF(v).String()...)
+		w.b = trace.CF(v).Append(w.b)
 	case trace.FieldSite:
 		w.site(v)
 	case trace.FieldName:
@@ -216,7 +216,7 @@ func (w *writer) cf(id trace.CF) {
 	cf := m.FindCF(id)
 	if cf == 0 || m.CodeOf(cf) == 0 {
 		w.text(cfWord[w.lang])
-		w.b = append(w.b, id.String()...)
+		w.b = id.Append(w.b)
 		return
 	}
 	t := &w.l.titles[m.SiteOf[cf]]
@@ -226,7 +226,7 @@ func (w *writer) cf(id trace.CF) {
 		w.b = append(strconv.AppendInt(append(w.b, '['), int64(i), 10), ']')
 	}
 	if len(indices) == 0 && !t.single {
-		w.b = append(append(append(w.b, " ("...), id.String()...), ')')
+		w.b = append(id.Append(append(w.b, " ("...)), ')')
 	}
 }
 
