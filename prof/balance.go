@@ -31,22 +31,32 @@ type Load struct {
 	Idle    int   // workers that have nothing to do
 	AheadNS int64 // until the node has executed what is ready, all its workers together
 	Work    []Work
+	Again   []Work // what it executed in the last round of what it does again and again; Bytes is 0
 }
 
-// Work is CFs of one code fragment on a node that are ready or have not asked for anything yet, have not
-// started, and that nothing in LuNA's rules ties to their node.
+// Work is CFs of one code fragment on a node that will take about as long, are ready or have not asked for
+// anything yet, have not started, and that nothing in LuNA's rules ties to their node.
 type Work struct {
 	Code   string // the code fragment
+	Class  int    // CFs that take longer by half have another
 	CFs    int64
 	Bytes  int64 // of the inputs of all that would go along
-	MeanNS int64 // measured mean of its executions in this process so far; 0: none has ended
+	MeanNS int64 // how long they will take on average, by earlier ones in this process; 0: none has ended
+	// Share is the part of one of them in the work of its kind that the node does again and again. DFs follow
+	// CFs, so what follows them stays at the other node: the node is rid of about that part of all its work.
+	// 0: nothing has recurred.
+	Share float64
 }
 
-// Move is a decision: CFs of a code fragment go to another node.
+// Move is a decision: CFs of a code fragment that will take about as long go to another node.
 type Move struct {
 	Code     string
+	Class    int // as in Work
 	From, To int
 	CFs      int64
+	// Next has the node hand over CFs that are to come, too, if it has not enough of them. It waits for two
+	// rounds of what it does again and again.
+	Next bool
 	// AheadNS and ThereNS are the work ahead of From and To when it was decided, for people.
 	AheadNS, ThereNS int64
 }

@@ -54,8 +54,8 @@ func (g *greedy) Balance(r prof.Runtime) {
 		if time.Duration(w.MeanNS) < 2*r.Carry(w.Bytes/w.CFs) {
 			return // the way there and back would take longer
 		}
-		r.Move(prof.Move{Code: w.Code, From: busiest, To: n, CFs: 1, AheadNS: loads[busiest].AheadNS,
-			ThereNS: l.AheadNS})
+		r.Move(prof.Move{Code: w.Code, Class: w.Class, From: busiest, To: n, CFs: 1,
+			AheadNS: loads[busiest].AheadNS, ThereNS: l.AheadNS})
 		if w.CFs--; w.CFs == 0 {
 			work = work[1:]
 		}

@@ -34,10 +34,11 @@ func (b balancer) info(name, doc string) prof.ModuleInfo {
 //
 // A CF moves from a node to another if it will have ended there sooner, on the way there and back counted:
 //
-//	ahead of the other node + 2 x time of its inputs on the link + mean time of its code < ahead of its node
+//	ahead of the other node + 2 x time of its inputs on the link + time of the CF < ahead of its node
 //
 // if its time is more than that of the way, and if the other node has been idle more than its own lately.
-// Without that condition the ups and downs of a balanced program would move CFs to no avail.
+// Without that condition the ups and downs of a balanced program would move CFs to no avail. What recurs stays
+// where it went, so it moves only if that leaves the nodes more alike (relief, shift).
 type balancer struct {
 	decide func(*balancer)
 	period time.Duration
@@ -68,7 +69,7 @@ type coming struct {
 const most = 64
 
 // memory is the share that the newest look has in what a node's idleness was lately.
-const memory = 0.1
+const memory = 1.0 / 32
 
 // Start reads the parameters.
 func (b *balancer) Start(h *prof.Host) (err error) {
@@ -122,6 +123,9 @@ func (b *balancer) Balance(r prof.Runtime) {
 	}
 }
 
+// part is the share of its time that a node is rid of for good by moving a CF.
+func (n *nodeAhead) part(w *prof.Work) float64 { return (1 - n.idle) * w.Share }
+
 // relief is how much work a node is rid of by moving a CF, less what its way costs; 0 if the CF gains
 // nothing.
 func (b *balancer) relief(from, to *nodeAhead, w *prof.Work) int64 {
@@ -129,7 +133,14 @@ func (b *balancer) relief(from, to *nodeAhead, w *prof.Work) int64 {
 		return 0
 	}
 	mean, way := w.MeanNS, 2*int64(b.run.Carry(w.Bytes/w.CFs))
-	if mean < way || to.AheadNS+way+mean/int64(to.Workers) >= from.AheadNS {
+	sooner := from.AheadNS - (to.AheadNS + way + mean/int64(to.Workers))
+	part, idle := from.part(w), to.idle-from.idle
+	switch {
+	case mean < way, sooner <= 0, idle < b.idle:
+		return 0
+	// It recurs, so it stays there. The other node should not have more to do then. And of what is shorter than a
+	// period it is not known what lies ahead by now.
+	case part > 0 && (part > idle+b.idle || mean < int64(b.period)):
 		return 0
 	}
 	return mean - way
@@ -138,9 +149,6 @@ func (b *balancer) relief(from, to *nodeAhead, w *prof.Work) int64 {
 // moveOne moves the CF that relieves a node most to another. It reports false if none does.
 func (b *balancer) moveOne(from, to int) bool {
 	f, t := &b.nodes[from], &b.nodes[to]
-	if t.idle-f.idle < b.idle {
-		return false
-	}
 	var best *prof.Work
 	most := int64(0)
 	for i := range f.Work {
@@ -151,7 +159,7 @@ func (b *balancer) moveOne(from, to int) bool {
 	if best == nil {
 		return false
 	}
-	b.order(from, to, best.Code)
+	b.order(from, to, best, false)
 	best.Bytes -= best.Bytes / best.CFs
 	best.CFs--
 	f.left--
@@ -161,14 +169,37 @@ func (b *balancer) moveOne(from, to int) bool {
 	return true
 }
 
+// shift has a node give one of the CFs that it executes again and again to another that is idle much longer:
+// the one that leaves them least different.
+func (b *balancer) shift(from, to int) {
+	f, t := &b.nodes[from], &b.nodes[to]
+	idle := t.idle - f.idle
+	if idle < 2*b.idle {
+		return
+	}
+	most, best := 0.0, (*prof.Work)(nil)
+	for i := range f.Again {
+		w := &f.Again[i]
+		if gain := min(f.part(w), idle-f.part(w)); gain > most && w.MeanNS > 2*int64(b.run.Carry(0)) {
+			most, best = gain, w
+		}
+	}
+	if best != nil {
+		b.order(from, to, best, true)
+	}
+}
+
 // order notes that a CF is to move. It counts for the other node before it has arrived there.
-func (b *balancer) order(from, to int, code string) {
+func (b *balancer) order(from, to int, w *prof.Work, next bool) {
+	f, t := &b.nodes[from], &b.nodes[to]
+	part := f.part(w)
+	f.idle, t.idle = f.idle+part, t.idle-part
 	for i := range b.moves {
-		if m := &b.moves[i]; m.From == from && m.To == to && m.Code == code {
+		if m := &b.moves[i]; m.From == from && m.To == to && m.Code == w.Code && m.Class == w.Class && m.Next == next {
 			m.CFs++
 			return
 		}
 	}
-	b.moves = append(b.moves, prof.Move{Code: code, From: from, To: to, CFs: 1,
-		AheadNS: b.nodes[from].AheadNS, ThereNS: b.nodes[to].AheadNS})
+	b.moves = append(b.moves, prof.Move{Code: w.Code, Class: w.Class, From: from, To: to, CFs: 1,
+		Next: next, AheadNS: f.AheadNS, ThereNS: t.AheadNS})
 }

@@ -22,7 +22,17 @@ func (b *balancer) central() {
 			}
 		}
 		if high < 0 || !b.moveOne(high, low) {
-			return
+			break
 		}
 	}
+	busy, idle := 0, 0
+	for i := range b.nodes {
+		if b.nodes[i].idle < b.nodes[busy].idle {
+			busy = i
+		}
+		if b.nodes[i].idle > b.nodes[idle].idle {
+			idle = i
+		}
+	}
+	b.shift(busy, idle)
 }

@@ -20,6 +20,7 @@ func (b *balancer) diffusion() {
 			if j := i ^ 1<<bit; j < len(b.nodes) {
 				for n := 0; n < most && b.moveOne(i, j); n++ {
 				}
+				b.shift(i, j)
 			}
 		}
 	}

@@ -16,8 +16,11 @@ package engine
 // nothing is left to do, there is nothing to move either, and the order is void (obey).
 
 import (
+	"cmp"
+	"math/bits"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -34,42 +37,46 @@ type balance struct {
 	movable  []bool                      // by Stmt.ID
 	codes    map[string]int              // Code.ID by name
 	reports  []atomic.Pointer[prof.Load] // by node; of those of other processes the last one received
-	busy     []meanTime                  // by Code.ID: executions in this process
-	found    []found                     // by Code.ID: room for load
+	times    []times                     // by Stmt.ID: executions in this process
+	found    map[alike]found             // room for load
 	idle     chan struct{}               // a worker has nothing to do
 	stopped  chan struct{}
 }
 
-// meanTime sums executions up, for others to read meanwhile.
-type meanTime struct{ runs, total atomic.Int64 }
+// alike are CFs of a code fragment that will take about as long.
+type alike struct{ code, class int }
 
-// add counts an execution.
-func (m *meanTime) add(ns int64) {
-	m.total.Add(ns)
-	m.runs.Add(1)
+// alike tells what a CF is like, and how long it will take.
+func (b *balance) alike(c *cf) (alike, int64) {
+	ns := b.expect(c)
+	return alike{c.st.Code, class(ns)}, ns
 }
 
-func (m *meanTime) mean() int64 {
-	if runs := m.runs.Load(); runs > 0 {
-		return m.total.Load() / runs
+// class is the upper or the lower half of the way from a power of two to the next.
+func class(ns int64) int {
+	class := 2 * bits.Len64(uint64(ns))
+	if class > 2 {
+		class += int(ns>>(class/2-2)) & 1
 	}
-	return 0
+	return class
 }
 
-// found is what a node has of a code fragment in the part of its queue that was looked at.
-type found struct{ all, movable, bytes int64 }
+// found is what a node has of alike CFs in the part of its queue that was looked at.
+type found struct {
+	movable, bytes, ns int64
+	share              float64
+}
 
 // doing is what a worker executes: only kept where there is a balancer.
 type doing struct {
-	code  atomic.Int64 // Code.ID + 1; 0: nothing
-	since atomic.Int64
+	until atomic.Int64 // when it will have ended; 0: it executes nothing
 }
 
 // How much of a queue is looked at: CFs at its end, for those that are ready; and at its beginning, for
 // those that have asked for nothing yet. Those will soon run or wait, nobody knows which, so only some
 // count: as many as a worker has, or take that long.
 const (
-	lookedAt = 512
+	lookedAt = 128
 	freshCFs = 8
 	freshNS  = int64(5 * time.Millisecond)
 )
@@ -77,8 +84,7 @@ const (
 func newBalance(e *engine) *balance {
 	b := &balance{eng: e, balancer: e.cfg.Balancer, codes: map[string]int{},
 		idle: make(chan struct{}, 1), stopped: make(chan struct{}),
-		busy:    make([]meanTime, len(e.prog.Codes)),
-		found:   make([]found, len(e.prog.Codes)),
+		times: make([]times, len(e.prog.Stmts)), found: map[alike]found{},
 		reports: make([]atomic.Pointer[prof.Load], len(e.nodes))}
 	for _, c := range e.prog.Codes {
 		b.codes[c.Name] = c.ID
@@ -151,22 +157,24 @@ func (b *balance) Load(node int) prof.Load {
 	return prof.Load{Workers: b.eng.cfg.Workers}
 }
 
-// What a link costs where it is not emulated: about that of a cluster.
+// What a link costs: between processes about that of a cluster; within one, where DFs need not be copied, what
+// it takes to have another thread see a message, unless a link is emulated.
 const (
 	linkLatency   = 20 * time.Microsecond
 	linkBandwidth = 1e9 // bytes per second
+	innerLatency  = 5 * time.Microsecond
 )
 
 // Carry implements prof.Runtime.
 func (b *balance) Carry(bytes int64) time.Duration {
-	latency, bandwidth := b.eng.cfg.LinkLatency, b.eng.cfg.LinkBandwidth
-	if latency == 0 {
-		latency = linkLatency
+	latency, bandwidth := innerLatency+b.eng.cfg.LinkLatency, b.eng.cfg.LinkBandwidth
+	if b.eng.part != nil {
+		latency, bandwidth = linkLatency, linkBandwidth
 	}
-	if bandwidth == 0 {
-		bandwidth = linkBandwidth
+	if bandwidth > 0 {
+		latency += time.Duration(float64(bytes) / bandwidth * 1e9)
 	}
-	return latency + time.Duration(float64(bytes)/bandwidth*1e9)
+	return latency
 }
 
 // Move implements prof.Runtime.
@@ -177,7 +185,8 @@ func (b *balance) Move(m prof.Move) {
 		return
 	}
 	k := packing(nil)
-	k.order(&order{code: code, to: m.To, cfs: m.CFs, ahead: m.AheadNS, there: m.ThereNS})
+	k.order(&order{what: alike{code, m.Class}, to: m.To, cfs: m.CFs, ahead: m.AheadNS, there: m.ThereNS,
+		next: m.Next})
 	b.send(&transport.Message{Kind: msgOrder, From: m.From, To: m.From, Head: k.b})
 }
 
@@ -212,29 +221,39 @@ func (e *engine) enterBusy() bool {
 
 // order has a node hand CFs of a code fragment over.
 type order struct {
-	code, to     int
+	what         alike
+	to           int
 	cfs          int64
 	ahead, there int64 // ns
+	next         bool  // also CFs that are to come
+	until        int64 // how long they are waited for, clock ns
 }
 
 func (k *codec) order(o *order) {
-	count(k, &o.code)
+	count(k, &o.what.code)
+	count(k, &o.what.class)
 	count(k, &o.to)
 	count(k, &o.cfs)
 	count(k, &o.ahead)
 	count(k, &o.there)
+	k.bool(&o.next)
 }
 
 // load finds out what lies ahead of a node of this process.
 func (b *balance) load(n *node) prof.Load {
 	l := prof.Load{Workers: len(n.workers)}
 	clear(b.found)
+	now := clock.Now()
 	note := func(c *cf) {
-		f := &b.found[c.st.Code]
-		f.all++
+		what, ns := b.alike(c)
+		l.AheadNS += ns
 		if b.mayMove(c) {
-			f.movable++
-			f.bytes += c.carried()
+			f := b.found[what]
+			share := 0.0
+			if all := b.times[c.st.ID].lately(n.id, now); all > 0 {
+				share = min(1, float64(ns)/float64(all))
+			}
+			b.found[what] = found{f.movable + 1, f.bytes + c.carried(), f.ns + ns, f.share + share}
 		}
 	}
 	q := &n.queue
@@ -243,20 +262,24 @@ func (b *balance) load(n *node) prof.Load {
 	q.eachReady(note)
 	b.eachFresh(n, q.created.rest(), note)
 	q.mu.Unlock()
-	now := clock.Now()
 	for _, w := range n.workers {
-		if code := w.doing.code.Load(); code > 0 {
-			l.AheadNS += max(0, b.busy[code-1].mean()-(now-w.doing.since.Load()))
+		if until := w.doing.until.Load(); until > 0 {
+			l.AheadNS += max(0, until-now)
 		}
 	}
-	for code := range b.found {
-		f, mean := &b.found[code], b.busy[code].mean()
-		l.AheadNS += f.all * mean
-		if f.movable > 0 {
-			l.Work = append(l.Work, prof.Work{Code: b.eng.prog.Codes[code].Name, CFs: f.movable, Bytes: f.bytes,
-				MeanNS: mean})
+	l.Work = b.work()
+	clear(b.found)
+	for i := range b.times {
+		t, code := &b.times[i], b.eng.prog.Stmts[i].Code
+		if all := t.lately(n.id, now); all > 0 && b.movable[i] {
+			t.eachPiece(n.id, now, func(ns int64) {
+				what := alike{code, class(ns)}
+				f := b.found[what]
+				b.found[what] = found{movable: f.movable + 1, ns: f.ns + ns, share: f.share + float64(ns)/float64(all)}
+			})
 		}
 	}
+	l.Again = b.work()
 	l.AheadNS /= int64(l.Workers)
 	return l
 }
@@ -272,6 +295,18 @@ func (q *queue) eachReady(f func(c *cf)) {
 			}
 		}
 	}
+}
+
+// work is what was found, in order.
+func (b *balance) work() (list []prof.Work) {
+	for what, f := range b.found {
+		list = append(list, prof.Work{Code: b.eng.prog.Codes[what.code].Name, Class: what.class, CFs: f.movable,
+			Bytes: f.bytes, MeanNS: f.ns / f.movable, Share: f.share / float64(f.movable)})
+	}
+	slices.SortFunc(list, func(a, b prof.Work) int {
+		return cmp.Or(strings.Compare(a.Code, b.Code), a.Class-b.Class)
+	})
+	return list
 }
 
 // isReady reports whether a CF of the queue has all its inputs. The queue is locked.
@@ -294,7 +329,7 @@ func (b *balance) eachFresh(n *node, items []item, f func(c *cf)) {
 		if c.placed && !c.issued && c.wave == 0 && !c.isReady() {
 			f(c)
 			left--
-			ns -= b.busy[c.st.Code].mean()
+			ns -= b.expect(c)
 		}
 	}
 }
@@ -315,18 +350,27 @@ func (c *cf) carried() (bytes int64) {
 }
 
 // handOver obeys an order: it gives CFs away, those at the end of the queue first, and records each decision
-// that moved any.
+// that moved any. The rest of the order may have to wait for the CFs.
 func (a *actor) handOver(o *order) {
 	e := a.n.eng
 	moved := map[*luna.Stmt]uint64{}
 	for _, c := range e.balance.takeForMove(a.n, o) {
+		o.cfs--
 		moved[c.st]++
-		c.wave, c.issued, c.stage, c.guest = 0, false, stageMain, true
-		a.migrate(c, o.to, atSend)
+		a.send(c, o.to, atSend)
 	}
 	for st, n := range moved {
 		e.ses.Balanced.EmitAt(a.ps, a.now, siteOf(st), o.to, n, o.ahead, o.there)
 	}
+	if o.next && o.cfs > 0 {
+		a.n.orders.add(o, a.now+2*e.balance.round(o.what.code))
+	}
+}
+
+// send moves a CF that waits for nothing, as a guest.
+func (a *actor) send(c *cf, to int, p point) {
+	c.wave, c.issued, c.stage, c.guest = 0, false, stageMain, true
+	a.migrate(c, to, p)
 }
 
 // takeForMove takes CFs off a node's queue for an order: those that are ready first, from the end, then
@@ -337,7 +381,10 @@ func (b *balance) takeForMove(n *node, o *order) (taken []*cf) {
 	defer q.mu.Unlock()
 	chosen := map[*cf]bool{}
 	choose := func(c *cf) {
-		if int64(len(taken)) < o.cfs && c.st.Code == o.code && b.mayMove(c) {
+		if int64(len(taken)) == o.cfs || c.st.Code != o.what.code || !b.mayMove(c) {
+			return
+		}
+		if what, _ := b.alike(c); what == o.what {
 			taken = append(taken, c)
 			chosen[c] = true
 		}

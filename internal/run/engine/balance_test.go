@@ -20,7 +20,8 @@ func (shuffler) Period() time.Duration  { return 50 * time.Microsecond }
 func (s shuffler) Balance(r prof.Runtime) {
 	for from := range r.Nodes() {
 		for _, w := range r.Load(from).Work {
-			r.Move(prof.Move{Code: w.Code, From: from, To: s.random.IntN(r.Nodes()), CFs: 1 + s.random.Int64N(w.CFs)})
+			r.Move(prof.Move{Code: w.Code, Class: w.Class, From: from, To: s.random.IntN(r.Nodes()),
+				CFs: 1 + s.random.Int64N(w.CFs)})
 		}
 	}
 }
@@ -66,10 +67,40 @@ type mover struct {
 
 func (m mover) Balance(r prof.Runtime) { r.Move(prof.Move{Code: m.code, To: 1, CFs: 1}) }
 
+// foreseer is a balancer that wants the CFs that node 0 executes again and again at node 1.
+type foreseer struct{ shuffler }
+
+func (foreseer) Balance(r prof.Runtime) {
+	for _, w := range r.Load(0).Again {
+		r.Move(prof.Move{Code: w.Code, Class: w.Class, To: 1, CFs: w.CFs, Next: true})
+	}
+}
+
+// An order may be about CFs that are to come: here each is made by the end of the one before.
+func TestBalancerForesees(t *testing.T) {
+	p := compile(t, `
+		sub main()
+		{
+			df x;
+			for t = 0 .. 40
+				for s = 0 .. 0
+					nap(1) >> (x[t + 1]) @ { request x[t]; };
+			put(x[0], 1);
+		}`)
+	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 2, workers: 1, apart: true}} {
+		s.set = func(c *engine.Config) { c.Balancer = foreseer{} }
+		o := runProgram(t, p, s)
+		if o.err != nil || o.trace.kinds[trace.KindBalanced] == 0 {
+			t.Errorf("%v: %v, %d decisions", s, o.err, o.trace.kinds[trace.KindBalanced])
+		}
+	}
+}
+
 // DFs follow: a CF that was moved keeps its output, and the CF that reads it goes there too, so it is not
 // sent. Until the block is made the worker of node 0 waits for the one of node 1.
 func TestDFsFollow(t *testing.T) {
-	p := compile(t, `
+	t.Run("one", func(t *testing.T) {
+		follows(t, "show", `
 		sub main()
 		{
 			df x, made;
@@ -78,6 +109,27 @@ func TestDFsFollow(t *testing.T) {
 			show("read", x);
 			meet(2) @ { locator_cyclic: 1; request made; };
 		}`)
+	})
+	// It is not known before they run whether the inputs are one.
+	t.Run("two", func(t *testing.T) {
+		follows(t, "swap", `
+		sub pair(int i, int j, name x, name y) swap(x[i], x[j], y[1], y[2]);
+		sub main()
+		{
+			df x, y, made;
+			meet(2);
+			block(x[1], 1000, 5) >> (made) @ { req_count x[1] = 1; };
+			put(x[2], 3);
+			pair(1, 2, x, y);
+			show("read", y[1]);
+			meet(2) @ { locator_cyclic: 1; request made; };
+		}`)
+	})
+}
+
+// follows demands that a block made on node 1 is not sent, and that its reader runs there.
+func follows(t *testing.T, reader, src string) {
+	p := compile(t, src)
 	for _, s := range []shape{{nodes: 2, workers: 1}, {nodes: 2, workers: 1, apart: true}} {
 		s.set = func(c *engine.Config) { c.Balancer = mover{code: "block"} }
 		o := runProgram(t, p, s)
@@ -85,7 +137,7 @@ func TestDFsFollow(t *testing.T) {
 			t.Errorf("%v: %v, printed %q", s, o.err, o.out)
 		}
 		for id, c := range o.trace.cfs {
-			if contains(o.trace.sites[c.site], "show") && (len(c.nodes) != 1 || c.nodes[0] != 1) {
+			if contains(o.trace.sites[c.site], reader) && (len(c.nodes) != 1 || c.nodes[0] != 1) {
 				t.Errorf("%v: CF %v, which reads the block, ran on %v", s, id, c.nodes)
 			}
 		}

@@ -40,14 +40,13 @@ func (w *worker) call(c *cf) {
 	}
 	w.told = long
 	if e.balance != nil {
-		w.doing.since.Store(clock.Now())
-		w.doing.code.Store(int64(st.Code) + 1)
+		w.doing.until.Store(clock.Now() + e.balance.expect(c))
 	}
 	w.calling.Store(c)
 	outcome := w.meter.Call(e.fns[st.Routine.ID], w.args, &w.times, uint64(c.id), what)
 	w.leaveCall(c)
 	if e.balance != nil {
-		w.doing.code.Store(0)
+		w.doing.until.Store(0)
 	}
 	if !w.told {
 		w.started(c, site, w.times.Start)
@@ -78,7 +77,7 @@ func (w *worker) call(c *cf) {
 	times.runs++
 	times.total += end - w.times.Start
 	if e.balance != nil {
-		e.balance.busy[st.Code].add(end - w.times.Start)
+		e.balance.times[st.ID].add(c, w.n.id, end-w.times.Start, end)
 	}
 	w.takeOutputs(st)
 	for range len(st.Outs) - st.NArgOuts {

@@ -105,8 +105,23 @@ func (a *actor) passOn(id *ident, num trace.DF, w waiter, keeper int, size int64
 
 // mayFollow reports whether a CF may go to where its inputs are kept.
 func (a *actor) mayFollow(c *cf) bool {
-	return a.n.eng.balance.movable[c.st.ID] && !a.n.eng.static[c.st.ID].twins && len(c.st.Waves) == 1 &&
-		c.stage == stageMain
+	return a.n.eng.balance.movable[c.st.ID] && len(c.st.Waves) == 1 && c.stage == stageMain && !a.hasTwins(c)
+}
+
+// hasTwins reports whether two inputs of a CF are one cell.
+func (a *actor) hasTwins(c *cf) bool {
+	if !a.n.eng.static[c.st.ID].twins {
+		return false
+	}
+	for i := range c.inputs {
+		id, _ := a.refIdent(c.st.Inputs[i].Ref, &env{f: c.ctx(), c: c})
+		for j := range i {
+			if a.sameCell(c, j, &id) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // farInput is an input to be fetched from its keeper.
@@ -122,8 +137,7 @@ type farInput struct {
 func (a *actor) follow(c *cf) {
 	if to, ok := c.nearest(); ok {
 		c.mu.Unlock()
-		c.guest, c.wave, c.issued = true, 0, false
-		a.migrate(c, to, atSend)
+		a.send(c, to, atSend)
 		return
 	}
 	list := a.takeFar(c)
@@ -292,8 +306,7 @@ func (w *worker) followNow(c *cf, wave []int) {
 	if to, ok := c.nearest(); ok {
 		c.mu.Unlock()
 		e.std[trace.KindBlockMigrated].BlockMigrated.EmitAt(w.ps, w.now, siteOf(c.st), c.block())
-		c.guest, c.wave, c.issued = true, 0, false
-		w.migrate(c, to, atMigrate)
+		w.send(c, to, atMigrate)
 		return
 	}
 	list := w.takeFar(c)

@@ -43,6 +43,7 @@ type node struct {
 	stealMu    sync.Mutex
 	stealers   []int
 	asked      atomic.Bool  // this node asked others for work
+	orders     orders       // of a balancer, that wait for CFs
 	sampleDue  atomic.Int64 // when the lengths are looked at next, clock ns
 	sampling   atomic.Bool  // somebody does it: the stream is taken
 	shownReady atomic.Int64 // how many CFs were ready as recorded last

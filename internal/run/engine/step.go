@@ -173,7 +173,7 @@ func (w *worker) step(c *cf) {
 				c.ready = true
 				w.noticeReady(c)
 			}
-			if w.hold(c) {
+			if w.sendAway(c) || w.hold(c) {
 				if !waited {
 					w.readied.Add(1)
 				}
