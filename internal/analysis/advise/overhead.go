@@ -277,7 +277,8 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		}
 		a.addTime("contention", ns, bound, evidence, words.Say(
 			"Workers waited %s (%s), %s in %s. No CF is known to have held what they waited for: it may be a "+
-				"semaphore, a signal or a thread. Pass what comes from there as a DF, and the CF starts when it is there.",
+				"semaphore, a signal or a thread. Pass what comes from there as a DF, and the CF starts when it is "+
+				"there.",
 			"Рабочие потоки ждали %s (%s): %s в %s. Какой ФВ это занимал, неизвестно: возможно, это семафор, "+
 				"сигнал или поток. Передайте его результат как ФД, и ФВ начнётся, когда он появится.",
 			words.Time(ns), a.share(ns), where, a.named(c.Consumer))).
