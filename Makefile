@@ -60,7 +60,7 @@ SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|6|14)|^Test(Comparing
 	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams)$$
 SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./internal/run/engine ./trace
 BENCH_LEFT := TestQuick/^(cf|size|page|watched|follow|share|stream)$$
-MPI_TESTS  := ^TestMPI(Results|Failures|Report|Interrupt|Doctor|Stderr)$$
+MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|Interrupt|Doctor|Stderr)$$
 
 # With -trimpath, what cgo made of a file may come from another clone, and names that clone's files, which may be gone.
 # Of go vet's checks only cgocall opens them: make lint asks it, without -trimpath.

@@ -55,13 +55,19 @@ func IntValue(i int32) Value { return Value{Type: Int, Bits: uint64(int64(i))} }
 // RealValue returns a value of type real.
 func RealValue(f float64) Value { return Value{Type: Real, Bits: math.Float64bits(f)} }
 
-// NewString returns a string with one reference. s should contain no NUL: user code gets it as a C string.
-// Like AllocBlock it panics where there is no memory left.
-func NewString(s string) Value {
-	v := Alloc(String, len(s)+1)
+// NewString returns a string, joined of pieces, with one reference. They should contain no NUL: user code
+// gets it as a C string. Like AllocBlock it panics where there is no memory left.
+func NewString(pieces ...string) Value {
+	n := 0
+	for _, s := range pieces {
+		n += len(s)
+	}
+	v := Alloc(String, n+1)
 	b := v.all()
-	copy(b, s)
-	b[len(s)] = 0
+	for _, s := range pieces {
+		b = b[copy(b, s):]
+	}
+	b[0] = 0
 	return v
 }
 
@@ -95,6 +101,12 @@ func (v Value) Real() float64 { return math.Float64frombits(v.Bits) }
 
 // Str returns a copy of a String's text.
 func (v Value) Str() string { return string(v.Bytes()) }
+
+// Look is Str without a copy: like Bytes, it is gone when the last reference is.
+func (v Value) Look() string {
+	b := v.Bytes()
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
 
 // Bytes returns the bytes of a Block, or of a String without its NUL; nil for other types. They are C
 // memory: they are gone when the last reference is, and user code may change them meanwhile.

@@ -152,7 +152,7 @@ func (w *worker) argument(arg *luna.Arg, v *env) (val cpp.Value, own bool) {
 		if arg.Expr.Op == luna.OpString {
 			return w.n.eng.literals[arg.Expr.S], false
 		}
-		return cpp.NewString(w.evalString(arg.Expr, v)), true
+		return w.textArg(arg.Expr, v)
 	case luna.ValueParam:
 		return w.evalDyn(arg.Expr, v)
 	}

@@ -1,12 +1,13 @@
 package engine
 
-// Evaluation of expressions. The actor keeps a fault (a DF of the wrong type, division by zero) in a.err, and
-// the value is zero. Callers look at a.err before they act on the value.
+// Evaluation of expressions. The actor keeps a fault (a DF of the wrong type, division by zero) in a.err,
+// and the value is zero. Callers look at a.err before they act on the value.
 
 import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -195,33 +196,81 @@ func (a *actor) evalReal(e *luna.Expr, v *env) float64 {
 
 // evalString evaluates in string context.
 func (a *actor) evalString(e *luna.Expr, v *env) string {
+	return strings.Clone(a.lookString(e, v))
+}
+
+// lookString is evalString for a look: what it gives may be memory of the CF's inputs.
+func (a *actor) lookString(e *luna.Expr, v *env) string {
+	list := a.evalPieces(e, v, a.room())
+	defer a.roomAgain(list)
+	return strings.Join(list, "") // of one piece no copy
+}
+
+// room is room for pieces, which roomAgain takes back: a condition inside may need room, too.
+func (a *actor) room() []string {
+	list := a.pieces
+	a.pieces = nil
+	return list
+}
+
+func (a *actor) roomAgain(list []string) {
+	clear(list)
+	a.pieces = list[:0]
+}
+
+// newString is evalString for a value: a long text is copied only once.
+func (a *actor) newString(e *luna.Expr, v *env) cpp.Value {
+	list := a.evalPieces(e, v, a.room())
+	defer a.roomAgain(list)
+	return cpp.NewString(list...)
+}
+
+// textArg is newString for an argument, of which code fragments get a copy: a DF's text is lent. own tells
+// that the caller must release it.
+func (a *actor) textArg(e *luna.Expr, v *env) (text cpp.Value, own bool) {
+	for e.Op == luna.OpToStr {
+		e = e.A
+	}
+	if e.Op == luna.OpInput {
+		if d, own := a.evalDyn(e, v); d.Type == cpp.String {
+			return d, own
+		}
+	}
+	return a.newString(e, v), true
+}
+
+// evalPieces appends what evalString would join. Some pieces are memory of the CF's inputs.
+func (a *actor) evalPieces(e *luna.Expr, v *env, list []string) []string {
 	switch e.Op {
 	case luna.OpString:
-		return e.S
+		return append(list, e.S)
 	case luna.OpConcat:
-		return a.evalString(e.A, v) + a.evalString(e.B, v)
+		return a.evalPieces(e.B, v, a.evalPieces(e.A, v, list))
 	case luna.OpToStr:
-		return a.evalString(e.A, v)
+		return a.evalPieces(e.A, v, list)
 	case luna.OpCond:
-		return a.evalString(a.branch(e, v), v)
+		return a.evalPieces(a.branch(e, v), v, list)
 	}
 	switch {
 	case e.Type == luna.Dyn: // converts, whatever it holds
 		d, own := a.evalDyn(e, v)
+		if !own && d.Type == cpp.String {
+			return append(list, d.Look())
+		}
 		text := a.text(d, e, v)
 		if own {
 			d.Release()
 		}
-		return text
+		return append(list, text)
 	case e.Type == luna.Int, e.Type == luna.Long:
-		return strconv.FormatInt(a.evalLong(e, v), 10)
+		return append(list, strconv.FormatInt(a.evalLong(e, v), 10))
 	case e.Type == luna.Real:
-		return formatReal(a.evalReal(e, v))
+		return append(list, formatReal(a.evalReal(e, v)))
 	case e.Op == luna.OpValue:
-		return v.f.up(e.Depth).vals[e.Slot].s
+		return append(list, v.f.up(e.Depth).vals[e.Slot].s)
 	}
 	a.failAt(e.Pos, unsetText(e), "get_string failed for type (unset)")
-	return ""
+	return list
 }
 
 // formatReal is what C's printf makes of %f.
@@ -268,7 +317,7 @@ func (a *actor) evalDyn(e *luna.Expr, v *env) (d cpp.Value, own bool) {
 	case luna.Real:
 		return cpp.RealValue(a.evalReal(e, v)), false
 	case luna.String:
-		return cpp.NewString(a.evalString(e, v)), true
+		return a.newString(e, v), true
 	}
 	switch e.Op {
 	case luna.OpInput, luna.OpOutput:
@@ -329,7 +378,7 @@ func asReal(v cpp.Value) (f float64, ok bool) {
 func (a *actor) compare(e *luna.Expr, v *env) bool {
 	switch {
 	case e.A.Type == luna.String || e.B.Type == luna.String:
-		return luna.Holds(e.Op, a.evalString(e.A, v), a.evalString(e.B, v))
+		return luna.Holds(e.Op, a.lookString(e.A, v), a.lookString(e.B, v))
 	case e.A.Type == luna.Real || e.B.Type == luna.Real:
 		return luna.Holds(e.Op, a.evalReal(e.A, v), a.evalReal(e.B, v))
 	case e.A.Type == luna.Dyn:

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/prof"
@@ -27,7 +29,7 @@ func TestMemoryOfDFs(t *testing.T) {
 		"deleted":       `for i = 1 .. n { block(x[i], 8, i); peek("", x[i]) --> (x[i]); }`,
 		"made by subs":  `for i = 1 .. n { make(x[i], i); peek("", x[i]); }`,
 		"readers first": `for i = 1 .. n { peek("", x[i]); make(x[i], i); }`,
-		"chain":         `for i = 1 .. n { make(x[i], i); put_v(y[i], x[i]) @ { req_count y[i] = 1; }; peek("", y[i]); }`,
+		"chain":         `for i = 1 .. n { make(x[i], i); put_v(y[i], x[i]) @ { req_count y[i]=1; }; peek("", y[i]); }`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := compile(t, `
@@ -89,5 +91,38 @@ func predictMost(t *testing.T, m *model.Model, workers int) {
 	}
 	if err != nil || most < 1 || most > 3*workers+2 {
 		t.Errorf("%d workers, predicted: %d DFs at once, %v", workers, most, err)
+	}
+}
+
+// allocated is how many bytes of Go memory a run without a trace takes in all.
+func allocated(t *testing.T, src string, n int) int64 {
+	t.Helper()
+	p := compile(t, src)
+	cfg := engine.Config{Program: p, Library: open(t, p), Nodes: 1, Workers: 1, Args: []string{strconv.Itoa(n)}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := engine.Run(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// CFs that wait for a worker need no memory, and one that has run gives its memory to the next. What is left
+// are frames.
+func TestMemoryOfCFs(t *testing.T) {
+	const few, many = 1000, 50_000
+	src := `sub main(int n) { for i = 1 .. n none(); }`
+	if each := (allocated(t, src, many) - allocated(t, src, few)) / (many - few); each > 150 {
+		t.Errorf("%d bytes for each CF", each)
+	}
+}
+
+// A long text is copied only into the value that is made of it.
+func TestMemoryOfTexts(t *testing.T) {
+	src := `sub main(int n) { df x; put_s(x[0], "a"); for i = 1 .. n put_s(x[i], x[i - 1] + x[i - 1]); }`
+	const n = 23
+	if more := allocated(t, src, n) - allocated(t, src, 1); more > 1<<n {
+		t.Errorf("%d bytes to make a text of %d", more, 1<<n)
 	}
 }

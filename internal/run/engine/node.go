@@ -58,14 +58,15 @@ type actor struct {
 	cur *cf           // the CF being worked on
 	err *ProgramError // first fault of the current step
 	// last reading of the clock: the time of all events of one uninterrupted burst of work
-	now   int64
-	words []int64
-	head  []byte // empty, with room for the head of a message
-	dfs   []trace.DF
-	idx   []int32
-	vals  []any                    // arguments of an event emitted by rule
-	kept  []kept                   // what is to be emitted when the present CF has left
-	made  struct{ n, bytes int64 } // outputs of the present execution, where rules want to know
+	now    int64
+	words  []int64
+	pieces []string // of a text that is being evaluated
+	head   []byte   // empty, with room for the head of a message
+	dfs    []trace.DF
+	idx    []int32
+	vals   []any                    // arguments of an event emitted by rule
+	kept   []kept                   // what is to be emitted when the present CF has left
+	made   struct{ n, bytes int64 } // outputs of the present execution, where rules want to know
 	// CFs that are ready and not started: those that became ready, less those that started or left again, as
 	// far as this actor did it
 	readied atomic.Int64

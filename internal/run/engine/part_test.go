@@ -39,7 +39,7 @@ func TestOver(t *testing.T) {
 			return
 		}
 		g := drawGraph(rt)
-		p := compile(t, "\n"+g.src)
+		p := compile(t, "\n"+g.Src)
 		s := shape{nodes: rapid.IntRange(1, 6).Draw(rt, "nodes"), workers: rapid.IntRange(1, 2).Draw(rt, "workers"),
 			apart: true}
 		s.delays = rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
@@ -47,7 +47,7 @@ func TestOver(t *testing.T) {
 		s.set = func(c *engine.Config) { c.Steal = steal }
 		runs++
 		if faults := g.check(t, p, s, false); len(faults) > 0 {
-			rt.Fatalf("%v (stealing %v): %s\n%s", s, steal, strings.Join(faults, "\n"), g.src)
+			rt.Fatalf("%v (stealing %v): %s\n%s", s, steal, strings.Join(faults, "\n"), g.Src)
 		}
 	})
 	t.Logf("%d runs", runs)

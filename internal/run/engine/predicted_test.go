@@ -26,7 +26,7 @@ func TestPredicted(t *testing.T) {
 		if time.Now().After(deadline) {
 			return
 		}
-		p := compile(t, "\n"+drawGraph(rt).src)
+		p := compile(t, "\n"+drawGraph(rt).Src)
 		s := shape{nodes: rapid.IntRange(1, 3).Draw(rt, "nodes"), workers: rapid.IntRange(1, 2).Draw(rt, "workers")}
 		steal := rapid.Bool().Draw(rt, "steal")
 		s.set = func(c *engine.Config) { c.Steal = steal }
