@@ -107,7 +107,7 @@ func TestSection5_3_AutomaticPosts(t *testing.T) {
 			}`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
 			t.fa:9:5: out_i("1", x[1]) waits for
-			x[1]: nothing that is left can make it; x is made by two(x[0], x[1], 1) at t.fa:5:5, two(y, x[2], 5) at t.fa:6:5; its req_count may be used up`)
+			x[1]: two(x[0], x[1], 1) at t.fa:5:5 makes it and does not post it, because a rule there is for another DF of this name: add `+"`req_unlimited x[1];`"+` to that call`)
 	})
 	t.Run("unlimited", func(t *testing.T) {
 		same(t, `
@@ -136,7 +136,7 @@ func TestSection5_3_AutomaticPosts(t *testing.T) {
 		stuck(t, `sub f() none(); sub main() { df x; f() >> (x); out_i("", x); }`, `
 			the program cannot finish: 1 CF waits for data fragments that never come
 			t.fa:1:70: out_i("", x) waits for
-			x: no statement of the program makes x (declared at t.fa:1:55)`)
+			x: f() at t.fa:1:58 calls a sub, so its >> posts nothing: add `+"`req_unlimited x;`"+` to that call`)
 	})
 	t.Run("while", func(t *testing.T) {
 		same(t, `sub main() { df n; while i < 2, i = 0 .. out n { none(); } @ { req_count n = 1; } out_i("n", n); }`, "n=2")
