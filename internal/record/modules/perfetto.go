@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -304,16 +305,17 @@ func (n *perfettoNode) heldBefore(t int64) (list []heldChange) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	slices.SortFunc(n.changes, func(a, b heldChange) int { return cmp.Compare(a.t, b.t) })
-	i := 0
-	for ; i < len(n.changes) && n.changes[i].t < t; i++ {
-		n.held += n.changes[i].bytes
-		n.heldAt = max(n.heldAt, n.changes[i].t)
+	due := sort.Search(len(n.changes), func(i int) bool { return n.changes[i].t >= t })
+	list = make([]heldChange, 0, due)
+	for _, c := range n.changes[:due] {
+		n.held += c.bytes
+		n.heldAt = max(n.heldAt, c.t)
 		if len(list) == 0 || list[len(list)-1].t != n.heldAt {
 			list = append(list, heldChange{t: n.heldAt})
 		}
 		list[len(list)-1].bytes = n.held
 	}
-	n.changes = append(n.changes[:0], n.changes[i:]...)
+	n.changes = append(n.changes[:0], n.changes[due:]...)
 	return list
 }
 
