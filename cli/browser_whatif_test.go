@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -66,6 +67,35 @@ func pageWhatIf(t *testing.T, p *pages) {
 	ready()
 	if again := query[string](b, wall); again != after {
 		t.Errorf("after a reload %s, before it %s", again, after)
+	}
+
+	// Both runs zoom together, lanes and load, by the wheel and by buttons.
+	const drawn = `[...document.querySelectorAll(".pictures canvas")].map(c => c.toDataURL())`
+	was := query[[]string](b, drawn)
+	b.click(`.pictures button[aria-label^="Zoom in"]`)
+	b.wait(`location.search.includes("f.whatif.span=")`)
+	half := query[[]float64](b, `location.search.match(/whatif.span=(\d+)-(\d+)/).slice(1).map(Number)`)
+	b.settle()
+	for i, now := range query[[]string](b, drawn) {
+		if now == was[i] {
+			t.Errorf("picture %d is as before zooming", i)
+		}
+	}
+	pictures("zoomed")
+	query[bool](b, `(document.querySelector("main .pictures").scrollIntoView(), true)`)
+	at := query[[]float64](b, `(r => [r.x + r.width / 2, r.y + 4])(document.querySelector(".pictures canvas").getBoundingClientRect())`)
+	b.mouse(input.DispatchMouseEventTypeMouseWheel, at[0], at[1], 2, func(p *input.DispatchMouseEventParams) {
+		p.DeltaX, p.DeltaY = 0.001, -200
+	})
+	b.wait(`(m => m[2] - m[1] < %f)(location.search.match(/whatif.span=(\d+)-(\d+)/))`, half[1]-half[0])
+	b.settle()
+	b.click(".pictures button", "Whole run")
+	b.wait(`!location.search.includes("f.whatif.span=")`)
+	b.settle()
+	for i, now := range query[[]string](b, drawn) {
+		if now != was[i] {
+			t.Errorf("picture %d is not the whole run again", i)
+		}
 	}
 	b.click("main button", "As recorded")
 	b.wait(`!location.search.includes("whatif.")`)

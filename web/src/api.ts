@@ -272,7 +272,7 @@ export interface WhatIf {
   strategies: string[] /* of the balancer, what locators say first */;
   cfs: number; sampled: boolean /* there are estimates */; wall_ns: number; useful_ns: number;
   warning: string /* about all predictions, "": none */; picture: Picture | null /* as recorded */ }
-/** What the first lanes, and nodes, do from the start of a run to its end. */
+/** What the first lanes, and nodes, do from the start of a run to its end, or in an interval. */
 export interface Picture {
   lanes: number[][]; // by column: the code fragment that ran longest in it, 0: none ran
   shares: number[][]; // share of the column's time in which any ran, 0 to 1000
@@ -285,6 +285,8 @@ export interface Prediction { sampled: boolean; nodes: number; workers: number; 
   useful_ns: number /* of all workers */; least_ns: number /* nothing beats it on so many workers */;
   chain_ns: number /* the longest chain of CFs */;
   messages: number; doubts: string[]; picture: Picture | null /* null for an estimate */ }
+/** GET /api/runs/ID/whatif/zoom?from&to, with a machine: an interval of both runs. */
+export interface Zoomed { measured: Picture; predicted: Picture }
 /** GET /api/runs/ID/whatif/factors: the same run, divided as in a report. */
 export interface Division { total_ns: number; factors: Factors }
 /** GET /api/runs/ID/whatif/scaling: the same machine with 1, 2, 4 and more nodes, without pictures.

@@ -120,6 +120,7 @@ var questions = []struct{ path, answer string }{
 	{"/whatif?lang=ru", "WhatIf"},
 	{"/whatif/estimate?nodes=2", "Prediction | null"},
 	{"/whatif/predict?nodes=2&workers=3&latency=5&bandwidth=1000000", "Prediction"},
+	{"/whatif/zoom?nodes=2&from=5&to=20", "Zoomed"},
 	{"/whatif/factors?nodes=2", "Division"},
 	{"/whatif/scaling?workers=2", "Scaling"},
 	{"/whatif/scaling/estimate", "Scaling | null"},

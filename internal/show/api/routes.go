@@ -61,6 +61,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/whatif":                  askWhatIf,
 		"/whatif/estimate":         askProgram(2, (*whatif.Program).Estimate),
 		"/whatif/predict":          askProgram(2, (*whatif.Program).Predict),
+		"/whatif/zoom":             askProgram(2, (*whatif.Program).Zoom),
 		"/whatif/factors":          askProgram(8, (*whatif.Program).Divide),
 		"/whatif/scaling":          askProgram(4, (*whatif.Program).Scale),
 		"/whatif/scaling/estimate": askProgram(2, (*whatif.Program).EstimateScale),

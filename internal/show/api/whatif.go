@@ -42,6 +42,7 @@ func (q *question) machine() whatif.Query {
 		Workers:   int(q.number("workers", 1, whatif.MostWorkers, 0)),
 		LatencyNS: float64(q.number("latency", 0, 1e12, -1)),
 		Bandwidth: float64(q.number("bandwidth", 0, 1e15, -1)), Speed: q.text("speed", 4000),
+		From: q.number("from", 0, 1<<53, 0), To: q.number("to", 0, 1<<53, 0),
 		Strategy: q.text("strategy", 80), Lang: q.lang()}
 }
 

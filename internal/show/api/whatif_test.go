@@ -104,6 +104,30 @@ func TestWhatIf(t *testing.T) {
 			t.Errorf("%d ns are useful, the lanes have %.0f", p.Useful, load)
 		}
 	}
+	// An interval has its part of that, in as many columns; after the end there is nothing.
+	for _, part := range []struct {
+		from, to int64
+		want     bool
+	}{{0, more.Wall / 4, true}, {more.Wall / 4, more.Wall, true}, {more.Wall, 2 * more.Wall, false}} {
+		zoomed := asked[struct {
+			Measured, Predicted struct{ Lanes, Shares, Load [][]int }
+		}](t,
+			fmt.Sprintf("%s/zoom?nodes=5&workers=2&from=%d&to=%d", url, part.from, part.to))
+		whole, got := 0.0, 0.0 // ns
+		for i, row := range more.Picture.Shares {
+			for c, v := range row {
+				if at := more.Wall * int64(c) / int64(len(row)); at >= part.from && at < part.to {
+					whole += float64(v) / 1000 * float64(more.Wall) / float64(len(row))
+				}
+			}
+			for _, v := range zoomed.Predicted.Shares[i] {
+				got += float64(v) / 1000 * float64(part.to-part.from) / float64(len(row))
+			}
+		}
+		if got < 0.9*whole || got > 1.1*whole || (got > 0) != part.want || len(zoomed.Measured.Lanes) != 3 {
+			t.Errorf("from %d to %d: %.0f ns are useful, the whole picture has %.0f", part.from, part.to, got, whole)
+		}
+	}
 	factors := asked[struct {
 		Total   int64 `json:"total_ns"`
 		Factors map[string]struct{ NS int64 }

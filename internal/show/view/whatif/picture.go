@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -14,7 +15,7 @@ const (
 	mostRows = 64  // lanes, and rows of loads
 )
 
-// Picture is what workers and nodes do over time, from the start of the run to its end.
+// Picture is what workers and nodes do over time, from the start of the run to its end or in an interval.
 type Picture struct {
 	// Lanes are those of the first workers: by column of equal length the number of the code fragment that ran
 	// longest in it, 0 where none ran.
@@ -27,9 +28,21 @@ type Picture struct {
 	Nodes int        `json:"nodes"` // of a row; the last may have fewer
 }
 
-// film collects executions until the length of the run is known.
+// Pair is what happens in an interval of the recorded run, and of the predicted one.
+type Pair struct {
+	Measured  *Picture `json:"measured"`
+	Predicted *Picture `json:"predicted"`
+}
+
+// span is an interval in nanoseconds since the start of a run.
+type span struct{ from, to int64 }
+
+var all = span{0, math.MaxInt64}
+
+// film collects executions in a span until the length of the run is known.
 type film struct {
 	m     *model.Model
+	span  span
 	lanes [][]frame
 	load  [][]int64 // by row and window
 	row   []int     // by worker
@@ -47,8 +60,8 @@ type frame struct {
 const fine = 16 * windows
 
 // newFilm starts a film of nodes with so many workers each.
-func newFilm(m *model.Model, workers []int) *film {
-	f := &film{m: m, each: (len(workers) + mostRows - 1) / mostRows, wide: 1}
+func newFilm(m *model.Model, workers []int, in span) *film {
+	f := &film{m: m, span: in, each: (len(workers) + mostRows - 1) / mostRows, wide: 1}
 	for node, n := range workers {
 		for range n {
 			f.row = append(f.row, node/f.each)
@@ -64,6 +77,9 @@ func newFilm(m *model.Model, workers []int) *film {
 
 // see takes in a CF that a worker executes.
 func (f *film) see(worker int, from, to int64, cf model.CF) {
+	if from, to = max(from, f.span.from)-f.span.from, min(to, f.span.to)-f.span.from; from >= to {
+		return
+	}
 	if worker < len(f.lanes) {
 		f.lanes[worker] = append(f.lanes[worker], frame{from, to, uint16(f.m.CodeOf(cf))})
 	}
@@ -90,6 +106,9 @@ func addSpan(list []int64, wide, from, to int64) {
 
 // picture draws a run of a length.
 func (f *film) picture(wall int64) *Picture {
+	if f.span != all {
+		wall = f.span.to - f.span.from
+	}
 	p := &Picture{Lanes: make([][]uint16, len(f.lanes)), Shares: make([][]uint16, len(f.lanes)),
 		Load: make([][]uint16, len(f.load)), Nodes: f.each}
 	wall = max(wall, 1)
@@ -146,8 +165,8 @@ func lane(frames []frame, wall int64, codes int) (list, shares []uint16) {
 	return list, shares
 }
 
-// recorded draws the run of a model.
-func recorded(m *model.Model) *Picture {
+// recorded draws a span of the run of a model.
+func recorded(m *model.Model, in span) *Picture {
 	workers := make([]int, len(m.Nodes))
 	first := make([]int, len(m.Nodes))
 	all := 0
@@ -155,7 +174,7 @@ func recorded(m *model.Model) *Picture {
 		first[n], workers[n] = all, len(m.Nodes[n].Workers)
 		all += workers[n]
 	}
-	f := newFilm(m, workers)
+	f := newFilm(m, workers, in)
 	for e := range m.Executions() {
 		if id, ok := m.WorkerIDOf(e); ok && m.Atomic(m.ExecCF[e]) {
 			if from, to := m.ExecStart[e]-m.Start, m.EndOf(e)-m.Start; from >= 0 && from < to {

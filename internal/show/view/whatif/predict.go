@@ -9,6 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/simulate"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
@@ -59,7 +60,7 @@ func (p *Program) Predict(ctx context.Context, q Query) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	picture, r, err := p.watched(ctx, m)
+	picture, r, err := p.watched(ctx, m, all)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +69,27 @@ func (p *Program) Predict(ctx context.Context, q Query) (*Prediction, error) {
 	return a, nil
 }
 
-// watched runs the program on a machine and draws it.
-func (p *Program) watched(ctx context.Context, m simulate.Machine) (*Picture, *simulate.Result, error) {
-	f, tasks := newFilm(p.m, slices.Repeat([]int{m.Workers}, m.Nodes)), p.s.Tasks()
+// Zoom draws an interval of both runs. It fails as Predict does.
+func (p *Program) Zoom(ctx context.Context, q Query) (*Pair, error) {
+	m, err := p.machine(&q)
+	if err == nil && q.From >= q.To {
+		err = query.Bad("from=%d, to=%d: to must be later", q.From, q.To)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := span{q.From, q.To}
+	picture, _, err := p.watched(ctx, m, in)
+	if err != nil {
+		return nil, err
+	}
+	return &Pair{recorded(p.m, in), picture}, nil
+}
+
+// watched runs the program on a machine and draws a span of that.
+func (p *Program) watched(ctx context.Context, m simulate.Machine, in span) (
+	*Picture, *simulate.Result, error) {
+	f, tasks := newFilm(p.m, slices.Repeat([]int{m.Workers}, m.Nodes), in), p.s.Tasks()
 	r, err := p.s.Watched(ctx, m, func(worker int, from, to int64, x int) {
 		cf, _ := tasks.CF(x)
 		f.see(worker, from, to, cf)

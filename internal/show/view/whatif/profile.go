@@ -77,7 +77,7 @@ func (p *Program) Balance(ctx context.Context, q Query) (*Profile, error) {
 		return nil, err
 	}
 	m.Place = t.Place
-	picture, r, err := p.watched(ctx, m)
+	picture, r, err := p.watched(ctx, m, all)
 	if err != nil {
 		return nil, err
 	}

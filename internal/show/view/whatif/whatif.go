@@ -66,7 +66,7 @@ func Bytes(m *model.Model) (program, prediction int64) {
 
 // Build prepares a program; see Why for those that cannot be. It fails when ctx ends.
 func Build(ctx context.Context, m *model.Model) (*Program, error) {
-	p := &Program{m: m, picture: recorded(m)}
+	p := &Program{m: m, picture: recorded(m, all)}
 	var err error
 	if p.s, err = simulate.New(ctx, m); err != nil {
 		return nil, err
@@ -117,6 +117,7 @@ type Query struct {
 	Bandwidth      float64 // bytes per second; 0: no limit
 	Speed          string  // "step=2,larger=0.5": code fragments that are so many times as fast
 	Strategy       string  // of the balancer, where it is asked
+	From, To       int64   // an interval, for pictures
 	Lang           string
 }
 
