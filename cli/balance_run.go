@@ -39,7 +39,7 @@ type repetition struct {
 // repetition finds the command that recorded a run, and changes it to another machine where o says so.
 func (o *balanceOptions) repetition(info *trace.RunInfo, path string) (*repetition, error) {
 	if !canRun {
-		return nil, errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0")
+		return nil, errNoEngine
 	}
 	line := info.CommandLine
 	if len(line) < 3 || line[1] != "run" {

@@ -56,8 +56,7 @@ Exit codes:
 				return err
 			}
 			if !canRun {
-				return console.Exit(console.BadUsage, errors.New("this whyslow cannot run programs: it was"+
-					" built with CGO_ENABLED=0"))
+				return console.Exit(console.BadUsage, errNoEngine)
 			}
 			if crew.Ranks() > 1 {
 				return console.Misuse("experiment: leave out mpirun: experiments that need it start it themselves")

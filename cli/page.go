@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -104,8 +103,8 @@ type page struct {
 // serve starts serving the page.
 func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Collector) (*page, error) {
 	l, err := net.Listen("tcp", o.listen)
-	if errors.Is(err, syscall.EADDRINUSE) && !o.chosen {
-		// The usual port is taken, by another page likely: any will do.
+	if err != nil && !o.chosen {
+		// The usual port is taken, likely by another page: any will do.
 		host, _, _ := net.SplitHostPort(o.listen)
 		l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}

@@ -1,10 +1,9 @@
-//go:build !cgo
+//go:build !cgo || !linux
 
 package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/config"
@@ -13,9 +12,6 @@ import (
 
 // canRun tells whether the engine is built in.
 const canRun = false
-
-var errNoEngine = errors.New("this whyslow cannot run programs: it was built with CGO_ENABLED=0; build it" +
-	" with a C compiler (gcc) and CGO_ENABLED=1")
 
 func runProgram(context.Context, console.IO, *crew.Crew, *runOptions, *config.Plan, []string) error {
 	return console.Exit(console.BadUsage, errNoEngine)

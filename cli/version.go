@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -42,7 +43,7 @@ func readVersion() versionInfo {
 func (v versionInfo) String() string {
 	engine := "with engine"
 	if !v.Runs {
-		engine = "without engine (built with CGO_ENABLED=0: reads traces, does not run programs)"
+		engine = "without engine (" + whyNoEngine() + ": reads traces, does not run programs)"
 	}
 	revision := ""
 	if v.Revision != "" {
@@ -77,4 +78,15 @@ func versionCommand(io console.IO) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// errNoEngine is why programs cannot be run, unless canRun.
+var errNoEngine = errors.New("this whyslow cannot run programs: it was " + whyNoEngine())
+
+// whyNoEngine is how this program was built.
+func whyNoEngine() string {
+	if runtime.GOOS != "linux" {
+		return "built for " + runtime.GOOS + ", and programs run on Linux only"
+	}
+	return "built with CGO_ENABLED=0"
 }

@@ -11,7 +11,6 @@ package clock
 
 import (
 	"sync"
-	"syscall"
 	_ "unsafe" // linkname
 )
 
@@ -50,13 +49,4 @@ func Name() string {
 func GetParams() Params {
 	once.Do(calibrate)
 	return params()
-}
-
-// ProcessCPU returns the user and system CPU time of this process in nanoseconds.
-func ProcessCPU() int64 {
-	var ru syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
-		return 0
-	}
-	return ru.Utime.Nano() + ru.Stime.Nano()
 }

@@ -59,15 +59,6 @@ func Patient(do func() error) error {
 	}
 }
 
-// Most is how many files this process may have open at once.
-func Most() int {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 256 // what every system allows
-	}
-	return int(min(limit.Cur, 1<<30))
-}
-
 // Odd is the error that a file is not regular; it is the file's mode.
 type Odd fs.FileMode
 

@@ -48,7 +48,7 @@ func examineEngine(engine bool) Finding {
 	f := Finding{What: "engine", OK: engine, Value: "built in"}
 	if !engine {
 		return f.bad("not built in: this whyslow reads traces and runs nothing",
-			"build with a C compiler and CGO_ENABLED=1")
+			"build it on Linux, with a C compiler and CGO_ENABLED=1")
 	}
 	return f
 }

@@ -4,6 +4,7 @@ package compile
 
 import (
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -15,4 +16,10 @@ func mine(dir string) bool {
 	}
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	return ok && int(sys.Uid) == os.Geteuid()
+}
+
+// endTogether has all processes of a command asked to end when its context ends.
+func endTogether(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }

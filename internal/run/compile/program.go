@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/procs"
@@ -232,8 +231,7 @@ func Run(ctx context.Context, dir string, words []string, env ...string) (string
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// The compiler is several processes, which remove their files when they are asked to end.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	endTogether(cmd)
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	return out.String(), err

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -31,35 +29,6 @@ func OnlineCores() int {
 		return runtime.NumCPU()
 	}
 	return max(runtime.NumCPU(), strings.Count(string(text), "\nprocessor")+1)
-}
-
-// mostCores is how many bits a set of cores has.
-const mostCores = 8 * 128
-
-// Affinity lists the cores this process may use, in the form of /proc: "0-3,8". It is "" where the system
-// does not tell.
-func Affinity() string {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return ""
-	}
-	var parts []string
-	for first := 0; first < mostCores; first++ {
-		if !set.IsSet(first) {
-			continue
-		}
-		last := first
-		for last+1 < mostCores && set.IsSet(last+1) {
-			last++
-		}
-		part := fmt.Sprint(first)
-		if last > first {
-			part += fmt.Sprintf("-%d", last)
-		}
-		parts = append(parts, part)
-		first = last
-	}
-	return strings.Join(parts, ",")
 }
 
 // Workers is how many workers, at most so many, a node gets if nobody says: as many at every rank, and no

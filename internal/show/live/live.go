@@ -39,14 +39,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/files"
@@ -366,7 +364,7 @@ func (r *Run) onThisHost() (alive, known bool) {
 		if p.Host != host || p.PID <= 0 {
 			return false, false
 		}
-		if err := syscall.Kill(p.PID, 0); err == nil || errors.Is(err, syscall.EPERM) {
+		if exists(p.PID) {
 			return true, true
 		}
 	}

@@ -20,8 +20,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/whyslow/whyslow/internal/console"
 )
 
@@ -281,17 +279,6 @@ func (l *Launch) end(cmd *exec.Cmd, ended chan error) error {
 	}
 	_ = cmd.Process.Kill()
 	return <-ended
-}
-
-// inForeground tells whether a terminal sends its signals to this process.
-func inForeground() bool {
-	tty, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // Briefly runs a command and asks it to end when it takes too long: context.DeadlineExceeded.

@@ -1,0 +1,37 @@
+package crew
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostCores is how many bits a set of cores has.
+const mostCores = 8 * 128
+
+// Affinity lists the cores this process may use, in the form of /proc: "0-3,8". It is "" where the system
+// does not tell.
+func Affinity() string {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return ""
+	}
+	var parts []string
+	for first := 0; first < mostCores; first++ {
+		if !set.IsSet(first) {
+			continue
+		}
+		last := first
+		for last+1 < mostCores && set.IsSet(last+1) {
+			last++
+		}
+		part := fmt.Sprint(first)
+		if last > first {
+			part += fmt.Sprintf("-%d", last)
+		}
+		parts = append(parts, part)
+		first = last
+	}
+	return strings.Join(parts, ",")
+}
