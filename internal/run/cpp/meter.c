@@ -34,6 +34,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,10 +87,26 @@ static void forget(void *arg)
 
 static void prepare(void) { pthread_key_create(&ending, forget); }
 
+#if defined __x86_64__ && defined __GLIBC__ && defined SYS_rseq
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+#endif
+
+// leave_rseq ends the thread's restartable sequences, of which the C library makes no use but a faster
+// sched_getcpu. The kernel keeps them in memory that user code overwrites when it runs over its stack, and then
+// kills the process before our handler of the signal could say who did.
+static void leave_rseq(void)
+{
+#if defined __x86_64__ && defined __GLIBC__ && defined SYS_rseq
+	enum { LENGTH = 32, UNREGISTER = 1, MARK = 0x53053053 };
+	if (&__rseq_offset) syscall(SYS_rseq, (char *)pthread_self() + __rseq_offset, LENGTH, UNREGISTER, MARK);
+#endif
+}
+
 // add makes the record of the calling thread; NULL without memory.
 static __attribute__((noinline)) thread *add(void)
 {
 	pthread_once(&once, prepare);
+	leave_rseq();
 	pthread_mutex_lock(&threads_lock);
 	thread *t = threads;
 	while (t && t->tid) t = t->next;

@@ -68,6 +68,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -199,6 +200,37 @@ static __attribute__((noreturn)) void jump(context *c, int kind)
 	_longjmp(c->env, kind);
 }
 
+// The user's code may have written over what the C library keeps of the thread, which lies above its stack. Even
+// write, pause and errno look there. So what ends such a thread calls the system itself.
+
+// overwritten tells whether that has happened: what is kept begins with its own address.
+static int overwritten(void)
+{
+#ifdef __x86_64__
+	enum { GET_FS = 0x1003 };
+	uint64_t at = 0;
+	return syscall(SYS_arch_prctl, GET_FS, &at) == 0 && at && *(uint64_t *)(uintptr_t)at != at;
+#else
+	return 0;
+#endif
+}
+
+static void raw_write(int fd, const void *data, size_t size)
+{
+	for (int tries = 0; tries < 1000 && syscall(SYS_write, fd, data, size) < 0;) tries++; // interrupted
+}
+
+static void raw_sleep(int seconds)
+{
+	struct timespec left = {.tv_sec = seconds};
+	while (syscall(SYS_nanosleep, &left, &left) < 0) {} // interrupted
+}
+
+static __attribute__((noreturn)) void rest(void)
+{
+	for (;;) raw_sleep(1 << 30);
+}
+
 // report tells the goroutine that a thread of the user's has ended the program; report_foreign does, and
 // never returns. Records of up to PIPE_BUF bytes are written as a whole. Safe in a signal handler.
 static void report(int sig, const char *msg)
@@ -214,13 +246,15 @@ static void report(int sig, const char *msg)
 		r.len++;
 	}
 	if (__atomic_load_n(&open_libraries, __ATOMIC_RELAXED) > 0)
-		while (write(crash_pipe, &r, 2 * sizeof(int32_t) + r.len) < 0 && errno == EINTR) {}
+		raw_write(crash_pipe, &r, 2 * sizeof(int32_t) + r.len);
 }
 
 static __attribute__((noreturn)) void report_foreign(int sig, const char *msg)
 {
+	uint64_t all = ~UINT64_C(0); // the Go runtime's handlers could not run here any more
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
 	report(sig, msg);
-	for (;;) pause();
+	rest();
 }
 
 // report_damage is report_foreign for a thread of the Go runtime, which may need it, or a lock that it holds:
@@ -229,9 +263,8 @@ static __attribute__((noreturn)) void report_damage(int sig)
 {
 	static const char line[] = "whyslow: " WS_DAMAGED "; the end of the trace is lost\n";
 	report(sig, WS_DAMAGED);
-	struct timespec left = {.tv_sec = 5};
-	while (nanosleep(&left, &left) < 0 && errno == EINTR) {}
-	if (write(2, line, sizeof line - 1) < 0) {}
+	raw_sleep(5);
+	raw_write(2, line, sizeof line - 1);
 	_exit(1);
 }
 
@@ -294,6 +327,7 @@ static void chain(int sig, siginfo_t *info, void *uc)
 
 static void on_signal(int sig, siginfo_t *info, void *uc)
 {
+	if (overwritten()) report_foreign(sig, WS_OVERWRITTEN);
 	int saved_errno = errno;
 	int by_kernel = info->si_code > 0;
 	if (by_kernel || info->si_pid == getpid()) {
