@@ -37,8 +37,8 @@ func (b balancer) info(name, doc string) prof.ModuleInfo {
 //	ahead of the other node + 2 x time of its inputs on the link + time of the CF < ahead of its node
 //
 // if its time is more than that of the way, and if the other node has been idle more than its own lately.
-// Without that condition the ups and downs of a balanced program would move CFs to no avail. What recurs stays
-// where it went, so it moves only if that leaves the nodes more alike (relief, shift).
+// Without that condition the ups and downs of a balanced program would move CFs to no avail. What recurs
+// stays where it went, so it moves only if that leaves the nodes more alike (relief, shift).
 type balancer struct {
 	decide func(*balancer)
 	period time.Duration
@@ -138,8 +138,8 @@ func (b *balancer) relief(from, to *nodeAhead, w *prof.Work) int64 {
 	switch {
 	case mean < way, sooner <= 0, idle < b.idle:
 		return 0
-	// It recurs, so it stays there. The other node should not have more to do then. And of what is shorter than a
-	// period it is not known what lies ahead by now.
+	// It recurs, so it stays there. The other node should not have more to do then. And of what is shorter than
+	// a period it is not known what lies ahead by now.
 	case part > 0 && (part > idle+b.idle || mean < int64(b.period)):
 		return 0
 	}
@@ -195,7 +195,8 @@ func (b *balancer) order(from, to int, w *prof.Work, next bool) {
 	part := f.part(w)
 	f.idle, t.idle = f.idle+part, t.idle-part
 	for i := range b.moves {
-		if m := &b.moves[i]; m.From == from && m.To == to && m.Code == w.Code && m.Class == w.Class && m.Next == next {
+		m := &b.moves[i]
+		if m.From == from && m.To == to && m.Code == w.Code && m.Class == w.Class && m.Next == next {
 			m.CFs++
 			return
 		}
