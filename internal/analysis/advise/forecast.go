@@ -176,6 +176,21 @@ func distributed(f *forecaster) (*outcome, error) {
 		"при распределении от `whyslow balance --strategy %s`", f.best.Strategy), false}, nil
 }
 
+// distributedOrStolen is the better of that and the run with work stealing.
+func distributedOrStolen(f *forecaster) (*outcome, error) {
+	spread, err := distributed(f)
+	if err != nil {
+		return nil, err
+	}
+	m := f.machine
+	m.Stealable = true
+	stolen, err := f.on(m, words.Say("with all calls `stealable`", "если все вызовы пометить `stealable`"))
+	if err != nil || spread != nil && (stolen.Left > spread.Left || stolen.WallNS >= spread.WallNS) {
+		return spread, err
+	}
+	return stolen, nil
+}
+
 // machine is the run on other nodes and workers of the same computers.
 func machine(nodes, workers int) remedy {
 	return func(f *forecaster) (*outcome, error) {

@@ -52,6 +52,14 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// Stealing is predicted where no distribution is better.
+func TestPredictStealing(t *testing.T) {
+	how, was, is, err := advise.Stolen(context.Background(), recorded(t, "distribution", "fault").m)
+	if err != nil || how != "with all calls `stealable`" || is >= was {
+		t.Errorf("%q, %d ns instead of %d, %v", how, is, was, err)
+	}
+}
+
 // Where the simulation does not give the recorded run itself, nothing is predicted.
 func TestPredictNothing(t *testing.T) {
 	text, err := os.ReadFile("testdata/one-node/fault.trace")

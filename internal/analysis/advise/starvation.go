@@ -132,7 +132,9 @@ func (a *advisor) distribution() {
 	}
 	stealing, stolen := words.Say(", or use work stealing: mark calls `stealable`",
 		", или позвольте простаивающим узлам перехватывать ФВ: пометьте вызовы словом `stealable`"), a.facts.Stolen
+	gives := remedy(distributedOrStolen)
 	if stolen > 0 {
+		gives = distributed
 		stealing = words.Say(": idle nodes stole %s, too few or too late",
 			": того, что перехватили простаивающие узлы (%s), было слишком мало, или оно пришло слишком поздно",
 			words.Number{N: stolen, What: words.CFs})
@@ -154,7 +156,7 @@ func (a *advisor) distribution() {
 			"простаивал узел %d (%s); узел %d %s%s. Измените локаторы так, чтобы нагрузка была "+
 			"равномерной%s.",
 		words.Time(elsewhere), a.share(elsewhere), before, idle.Node,
-		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, ran, mostly, stealing)).by(distributed)
+		words.Time(idle.Factors.S.Of(slou.PartElsewhere)), loaded.Node, ran, mostly, stealing)).by(gives)
 }
 
 // order: CFs that others waited for, or that begin a chain, were ready while others were taken first.

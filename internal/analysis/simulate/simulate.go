@@ -48,6 +48,8 @@ type Machine struct {
 	Speed map[string]float64 // by code fragment: how many times as fast as recorded
 	Costs Costs              // of the run-time system
 	Place *Placement         // nil: as locators say
+	// Stealable: nodes steal CFs of all user code from each other, not only those that the program marks.
+	Stealable bool
 	// Uneven is what differs between nodes and links, of which it has as many as Nodes; nil: nothing.
 	Uneven *Uneven
 }

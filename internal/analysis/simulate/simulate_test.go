@@ -239,6 +239,11 @@ func TestStealing(t *testing.T) {
 	if r := run(t, shared, m); r.Stolen < 20 || r.WallNS > 2_000_000 || r.Left != 0 {
 		t.Errorf("40 CFs of 0.1 ms on 4 nodes: %+v", r)
 	}
+	all := m
+	all.Stealable = true
+	if r := run(t, alone, all); r.Stolen < 20 || r.WallNS > 2_000_000 || r.Left != 0 {
+		t.Errorf("if all can be stolen: %+v", r)
+	}
 	dir := filepath.Join(t.TempDir(), "stolen.trace")
 	if _, err := shared.Record(context.Background(), m, dir, trace.NewRunID()); err != nil {
 		t.Fatal(err)

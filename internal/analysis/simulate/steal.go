@@ -1,6 +1,10 @@
 package simulate
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/whyslow/whyslow/trace"
+)
 
 // Stealing is that of internal/run/engine/steal.go: a node with nothing to do asks all others once, and
 // again when it has got a CF. Who is asked gives one of the last CFs of the queue that nothing was asked for
@@ -21,7 +25,8 @@ func (r *run) mayBeStolen() {
 	any := false
 	list := make([]bool, len(r.g.m.Sites))
 	for i := range list {
-		list[i] = r.g.m.Sites[i].Stealable
+		site := &r.g.m.Sites[i]
+		list[i] = site.Stealable || r.m.Stealable && r.g.m.Codes[site.Code].Kind == trace.Atomic
 		any = any || list[i]
 	}
 	if !any || r.m.Nodes == 1 {
