@@ -26,11 +26,11 @@ func TestPlatforms(t *testing.T) {
 		asleep("../", "fault.fa")); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v\n%s", code, err, errs)
 	}
-	asked := []string{"report --full t", "report --json=- t", "report --lang ru t", "dump t", "predict --nodes 1,2,4 t",
-		"balance t", "diff t t"}
+	asked := []string{"report --full t", "report --json=- t", "report --lang ru t", "dump t", "diff t t",
+		"predict --nodes 1,2,4 t", "balance t"}
 	emulators := map[string]string{"linux/arm64": "qemu-aarch64", "windows/amd64": "wine64"}
-	for _, system := range []string{"linux/arm64", "darwin/amd64", "darwin/arm64", "freebsd/amd64", "windows/amd64",
-		"windows/arm64"} {
+	for _, system := range []string{"linux/arm64", "darwin/amd64", "darwin/arm64", "freebsd/amd64",
+		"windows/amd64", "windows/arm64"} {
 		t.Run(system, func(t *testing.T) {
 			goos, goarch, _ := strings.Cut(system, "/")
 			binary := filepath.Join(dir, goos+"-"+goarch+".exe")
