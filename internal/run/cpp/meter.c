@@ -92,8 +92,8 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 #endif
 
 // leave_rseq ends the thread's restartable sequences, of which the C library makes no use but a faster
-// sched_getcpu. The kernel keeps them in memory that user code overwrites when it runs over its stack, and then
-// kills the process before our handler of the signal could say who did.
+// sched_getcpu. The kernel keeps them in memory that user code overwrites when it runs over its stack, and
+// then kills the process before our handler of the signal could say who did.
 static void leave_rseq(void)
 {
 #if defined __x86_64__ && defined __GLIBC__ && defined SYS_rseq

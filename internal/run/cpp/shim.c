@@ -200,8 +200,8 @@ static __attribute__((noreturn)) void jump(context *c, int kind)
 	_longjmp(c->env, kind);
 }
 
-// The user's code may have written over what the C library keeps of the thread, which lies above its stack. Even
-// write, pause and errno look there. So what ends such a thread calls the system itself.
+// The user's code may have written over what the C library keeps of the thread, which lies above its stack.
+// Even write, pause and errno look there. So what ends such a thread calls the system itself.
 
 // overwritten tells whether that has happened: what is kept begins with its own address.
 static int overwritten(void)
