@@ -256,11 +256,12 @@ func pageDecisions(t *testing.T, p *pages) {
 	b := p.open(t, s.url+"?view=timeline&lang=en&theme=light")
 	b.settle()
 	query[bool](b, `(Promise.all([fetch("/api/runs"), fetch("/api/runs/"+new URLSearchParams(location.search)`+
-		`.get("run")+"/events?kinds=GlobalEvents.onBalanced&limit=1")]).then(a => Promise.all(a.map(r => r.json())))`+
+		`.get("run")+"/events?kinds=GlobalEvents.onBalanced&limit=1")])`+
+		`.then(a => Promise.all(a.map(r => r.json())))`+
 		`.then(a => { window.runs = a[0]; window.moved = a[1] }), true)`)
 	b.wait(`window.moved`)
-	at := query[[]float64](b, `(r => [r.x + 84 + window.moved.rows[0].t / window.runs[0].wall_ns * (r.width - 84),`+
-		` r.y + 9])(document.querySelector(".decisions").getBoundingClientRect())`)
+	at := query[[]float64](b, `(r => [r.x + 84 + window.moved.rows[0].t / `+
+		`window.runs[0].wall_ns * (r.width - 84), r.y + 9])(document.querySelector(".decisions").getBoundingClientRect())`)
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, at[0], at[1], 0)
 	b.wait(`document.querySelector(".decisions .tip")`)
 	tip := query[string](b, `document.querySelector(".decisions .tip b").innerText`)

@@ -51,7 +51,8 @@ func pageWhatIf(t *testing.T, p *pages) {
 	ready()
 	after := query[string](b, wall)
 	// The row of these nodes says the same, between those of fewer and of more.
-	rows := query[[][]string](b, `[...document.querySelectorAll(".scaling tbody tr")].map(r => [...r.cells].map(c => c.innerText))`)
+	rows := query[[][]string](b,
+		`[...document.querySelectorAll(".scaling tbody tr")].map(r => [...r.cells].map(c => c.innerText))`)
 	if i := slices.IndexFunc(rows, func(r []string) bool { return r[0] == "6" }); i < 1 || i == len(rows)-1 ||
 		rows[i][1] != after {
 		t.Errorf("scaling: %q", rows)
@@ -83,7 +84,8 @@ func pageWhatIf(t *testing.T, p *pages) {
 	}
 	pictures("zoomed")
 	query[bool](b, `(document.querySelector("main .pictures").scrollIntoView(), true)`)
-	at := query[[]float64](b, `(r => [r.x + r.width / 2, r.y + 4])(document.querySelector(".pictures canvas").getBoundingClientRect())`)
+	at := query[[]float64](b, `(r => [r.x + r.width / 2, r.y + 4])`+
+		`(document.querySelector(".pictures canvas").getBoundingClientRect())`)
 	b.mouse(input.DispatchMouseEventTypeMouseWheel, at[0], at[1], 2, func(p *input.DispatchMouseEventParams) {
 		p.DeltaX, p.DeltaY = 0.001, -200
 	})
@@ -103,11 +105,44 @@ func pageWhatIf(t *testing.T, p *pages) {
 	if again := query[string](b, wall); again != before {
 		t.Errorf("as recorded again: %s, first %s", again, before)
 	}
+
+	// Every other slider changes the machine, and the prediction.
+	code := query[string](b, `(e => { e.value = "step"; e.dispatchEvent(new Event("change", {bubbles: true})); `+
+		`return e.value })(document.querySelector("main .speed select"))`)
+	for _, of := range []struct{ label, name, value string }{
+		{"Speed of " + code + ", times", "speed=step%3D0.1", "0"}, {"Workers of a node", "workers=2", "1"}, {"Bandwidth of a link, MB/s", "bandwidth=1", "0"},
+		{"Latency of a link, µs", "latency=10000", "99"},
+	} {
+		last := query[string](b, wall)
+		b.wait(`document.querySelector('input[aria-label="%s: slider"]')`, of.label)
+		query[bool](b, fmt.Sprintf(`(e => { e.value = %q; return e.dispatchEvent(new Event("input", {bubbles: true})) })`+
+			`(document.querySelector('input[aria-label="%s: slider"]'))`, of.value, of.label))
+		b.wait(`location.search.includes("f.whatif." + %q)`, of.name)
+		ready()
+		if now := query[string](b, wall); now == last {
+			t.Errorf("%s changes nothing: %s", of.label, now)
+		}
+	}
+	b.click("main button", "As recorded")
+	ready()
 	b.click("main button", "Run the balancer")
 	b.wait(`document.querySelectorAll(".profile table.plain tbody tr").length >= 7`) // a row for each strategy
 	b.wait(`document.querySelectorAll(".profile canvas").length === 2`)              // before and after
 	b.wait(`document.querySelector(".profile [role=table]").innerText.includes("Balancer puts it on")`)
 	b.settle()
 	pictures("balanced")
+	for _, width := range []int64{390, 960} {
+		b.do(chromedp.EmulateViewport(width, 800))
+		for _, more := range []string{"lang=en&theme=light", "lang=ru&theme=dark"} {
+			b.do(chromedp.Navigate(s.url + "?view=whatif&" + more))
+			b.wait(`document.querySelector(".scaling tbody tr")`)
+			b.settle()
+			if got := query[string](b, `[...document.querySelectorAll("main .view > *")].filter(e => `+
+				`e.scrollWidth > e.clientWidth + 1).map(e => e.className).join()`); got != "" {
+				t.Errorf("%d px, %s: too wide: %s", width, more, got)
+			}
+			pictures(fmt.Sprintf("%d-%s", width, more))
+		}
+	}
 	b.quiet("what if")
 }

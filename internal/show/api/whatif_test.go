@@ -260,7 +260,8 @@ func TestWhatIfBad(t *testing.T) {
 		}
 	}
 	status, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/whatif/try?strategy=x")
-	if status != http.StatusBadRequest || !strings.Contains(string(body), `strategy=\"x\": one of recorded, cyclic`) {
+	if status != http.StatusBadRequest ||
+		!strings.Contains(string(body), `strategy=\"x\": one of recorded, cyclic`) {
 		t.Errorf("%d %s", status, body)
 	}
 }

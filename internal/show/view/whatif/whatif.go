@@ -99,7 +99,8 @@ type Facts struct {
 func (p *Program) Facts(lang string) *Facts {
 	r := p.s.Recorded()
 	f := &Facts{Nodes: r.Nodes, Workers: r.Workers, LatencyNS: r.Latency, Bandwidth: r.Bandwidth,
-		Codes: p.s.Codes(), Strategies: balance.Names(), CFs: p.again.Executed, Sampled: p.sample != nil, WallNS: p.s.WallNS(),
+		Codes: p.s.Codes(), Strategies: balance.Names(), CFs: p.again.Executed, Sampled: p.sample != nil,
+		WallNS:   p.s.WallNS(),
 		UsefulNS: p.again.UsefulNS, Picture: p.picture}
 	if f.Codes == nil {
 		f.Codes = []string{}
