@@ -11,8 +11,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// TestMemoryOfRuns lets programs that are large in one respect run in processes of their own, and looks at the
-// most memory that they ever had.
+// TestMemoryOfRuns lets programs that are large in one respect run in processes of their own, and looks at
+// the most memory that they ever had.
 func TestMemoryOfRuns(t *testing.T) {
 	effort.Only(t)
 	if !canRun {

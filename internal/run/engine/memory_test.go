@@ -29,7 +29,8 @@ func TestMemoryOfDFs(t *testing.T) {
 		"deleted":       `for i = 1 .. n { block(x[i], 8, i); peek("", x[i]) --> (x[i]); }`,
 		"made by subs":  `for i = 1 .. n { make(x[i], i); peek("", x[i]); }`,
 		"readers first": `for i = 1 .. n { peek("", x[i]); make(x[i], i); }`,
-		"chain":         `for i = 1 .. n { make(x[i], i); put_v(y[i], x[i]) @ { req_count y[i]=1; }; peek("", y[i]); }`,
+		"chain": `for i = 1 .. n { make(x[i], i);
+			put_v(y[i], x[i]) @ { req_count y[i]=1; }; peek("", y[i]); }`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := compile(t, `
