@@ -110,12 +110,14 @@ func pageWhatIf(t *testing.T, p *pages) {
 	code := query[string](b, `(e => { e.value = "step"; e.dispatchEvent(new Event("change", {bubbles: true})); `+
 		`return e.value })(document.querySelector("main .speed select"))`)
 	for _, of := range []struct{ label, name, value string }{
-		{"Speed of " + code + ", times", "speed=step%3D0.1", "0"}, {"Workers of a node", "workers=2", "1"}, {"Bandwidth of a link, MB/s", "bandwidth=1", "0"},
+		{"Speed of " + code + ", times", "speed=step%3D0.1", "0"},
+		{"Workers of a node", "workers=2", "1"}, {"Bandwidth of a link, MB/s", "bandwidth=1", "0"},
 		{"Latency of a link, µs", "latency=10000", "99"},
 	} {
 		last := query[string](b, wall)
 		b.wait(`document.querySelector('input[aria-label="%s: slider"]')`, of.label)
-		query[bool](b, fmt.Sprintf(`(e => { e.value = %q; return e.dispatchEvent(new Event("input", {bubbles: true})) })`+
+		query[bool](b, fmt.Sprintf(`(e => { e.value = %q; `+
+			`return e.dispatchEvent(new Event("input", {bubbles: true})) })`+
 			`(document.querySelector('input[aria-label="%s: slider"]'))`, of.value, of.label))
 		b.wait(`location.search.includes("f.whatif." + %q)`, of.name)
 		ready()
