@@ -48,7 +48,6 @@ func TestLimitGarbage(t *testing.T) {
 	}
 	back()
 	wait(40, 51)
-	runtime.KeepAlive(held)
-	held = nil
+	runtime.KeepAlive(held) // no longer
 	wait(400, 400)
 }

@@ -125,8 +125,8 @@ func (s *makers) trapped(w *why, df *awaited) words.Text {
 			"%s вычисляет и выбрасывает его: уберите там `%s;`", at, w.mend)
 	case luna.OnlyPush:
 		return words.Say("%s only pushes it (afterpush): add `%s;` to that call; the CF that it is pushed to "+
-			"needs the rule wait", "%s только отправляет его (afterpush): добавьте к вызову `%s;`; ФВ-получателю нужно "+
-			"правило wait", at, w.mend)
+			"needs the rule wait", "%s только отправляет его (afterpush): добавьте к вызову `%s;`; ФВ-получателю "+
+			"нужно правило wait", at, w.mend)
 	case luna.NoPush:
 		return words.Say("it must be pushed, as a rule wait says, and nothing pushes it: remove wait, or add "+
 			"`%s;` to %s", "его должны прислать, так сказано в правиле wait, но никто не присылает: уберите wait или "+

@@ -157,8 +157,8 @@ func (b *balance) Load(node int) prof.Load {
 	return prof.Load{Workers: b.eng.cfg.Workers}
 }
 
-// What a link costs: between processes about that of a cluster; within one, where DFs need not be copied, what
-// it takes to have another thread see a message, unless a link is emulated.
+// What a link costs: between processes about that of a cluster; within one, where DFs need not be copied,
+// what it takes to have another thread see a message, unless a link is emulated.
 const (
 	linkLatency   = 20 * time.Microsecond
 	linkBandwidth = 1e9 // bytes per second

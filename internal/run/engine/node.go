@@ -188,8 +188,8 @@ func (n *node) message() uint64 { return trace.MakeMessage(n.id, n.msgs.Add(1)) 
 // They change too often to be recorded each time.
 const samplePeriod = int64(5 * time.Millisecond)
 
-// sample records the lengths if that is due, or if a worker finds nothing to do and that is not recorded yet.
-// Workers do it in passing: a goroutine of its own would take a core from them at every tick.
+// sample records the lengths if that is due, or if a worker finds nothing to do and that is not recorded
+// yet. Workers do it in passing: a goroutine of its own would take a core from them at every tick.
 func (n *node) sample(now int64, idle bool) {
 	due := n.sampleDue.Load()
 	if now < due && (!idle || n.shownReady.Load() == 0 || due == math.MaxInt64) ||
@@ -227,9 +227,9 @@ func (n *node) recordLengths(t int64) {
 }
 
 // queue holds the CFs of a node that can go on, and the workers that have nothing to do. A single worker
-// takes them in the order in which they were created or woken, as LuNA does: programs show it. Several workers take
-// first those that were woken, because the input they waited for has come. These work on what is there, and
-// the DFs that they alone still need can go; CFs at the head of the other list make more.
+// takes them in the order in which they were created or woken, as LuNA does: programs show it. Several
+// workers take first those that were woken, because the input they waited for has come. These work on what
+// is there, and the DFs that they alone still need can go; CFs at the head of the other list make more.
 type queue struct {
 	mu         sync.Mutex
 	wokenFirst bool

@@ -24,8 +24,8 @@ type Arrows struct {
 	Arrows []Arrow `json:"arrows"`
 }
 
-// Arrow goes from one time and lane to another. An end whose time was not recorded has the time of the other.
-// t0 can be after t1 if the clocks of nodes disagree.
+// Arrow goes from one time and lane to another. An end whose time was not recorded has the time of the
+// other. t0 can be after t1 if the clocks of nodes disagree.
 type Arrow struct {
 	// Kind is "df", "cf" or "request" for messages between nodes, and "wait" for the way of an input from its
 	// production to the start of its consumer, on any nodes.
@@ -111,8 +111,9 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 // spanned is how many messages share an entry of Timeline.spans. A variable for tests.
 var spanned = 256
 
-// spansOf tells when messages were on their way, by kind: an entry for each few that follow each other in the
-// list. Those that do were sent at about the same time, so a question about a short interval passes over most.
+// spansOf tells when messages were on their way, by kind: an entry for each few that follow each other in
+// the list. Those that do were sent at about the same time, so a question about a short interval passes over
+// most.
 func (t *Timeline) spansOf() (spans [len(kindNames)][]stretch) {
 	for kind := range spans {
 		for list := range slices.Chunk(t.list(kind), spanned) {
