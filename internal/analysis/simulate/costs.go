@@ -35,6 +35,9 @@ type Costs struct {
 	// mean would lead to. So the times are taken as they came, one after the other and again from the start.
 	// Where there are none, the mean is.
 	wakes, resumes, transports []float64
+
+	// merged CFs are one, see Divided: so much less comes of what took longer than these costs explain. 0 is 1.
+	merged float64
 }
 
 // defaults are used where a run has no samples at all, with what here measures.
@@ -90,16 +93,20 @@ func measure(g *graph, latency, known float64, unknown func() Costs) (c Costs, b
 	return c, bandwidth
 }
 
-// Divided are the costs of all that is done for each CF, when one does the work of so many. What a message
-// takes on its way, and a worker to wake up, stays.
+// Divided are the costs of all that is done for each CF, when one does the work of so many: also of sending
+// it and of receiving it. What a message takes on its way, and a worker to wake up, stays.
 func (c Costs) Divided(by float64) Costs {
 	for _, k := range costs {
-		if !k.message && k.name != "wake" && k.name != "start" {
+		if !slices.Contains([]string{"transport", "wake", "start"}, k.name) {
 			*k.of(&c) /= by
 		}
 	}
+	c.merged = by
 	return c
 }
+
+// odd is what comes of time that costs do not explain.
+func (c *Costs) odd(ns float32) float64 { return float64(ns) / max(c.merged, 1) }
 
 // quick is the first quartile of samples, which it sorts; 0 where there are none.
 func quick(list []float64) float64 {

@@ -328,7 +328,7 @@ func (r *run) look(cf, w uint32, took float64) {
 		own := float64(g.own[x]) * r.factor[g.m.CodeOf(model.CF(cf))]
 		r.res.UsefulNS += int64(own)
 		slow, asleep := r.slowdown(node), float64(g.asleep[x])
-		start := r.now + int64((took+max(0, c.DispatchNS+float64(g.odd[x])))*slow)
+		start := r.now + int64((took+max(0, c.DispatchNS+c.odd(g.odd[x])))*slow)
 		end := start + int64(own*asleep+(own*(1-asleep)+float64(g.waited[x]))*slow)
 		r.asleep += asleep
 		if g.crowd.full && spare(r.m) {
@@ -341,7 +341,7 @@ func (r *run) look(cf, w uint32, took float64) {
 		r.push(end, executed, cf, w)
 	} else {
 		slow := r.slowdown(node)
-		start := r.now + int64((took+max(0, c.StructuredNS+float64(g.odd[x])))*slow)
+		start := r.now + int64((took+max(0, c.StructuredNS+c.odd(g.odd[x])))*slow)
 		end := start + int64(slow*c.CreateNS*float64(1+g.kidAt[x+1]-g.kidAt[x]))
 		r.rec.executed(start, end, -1, x)
 		r.push(end, executed, cf, w)
