@@ -23,7 +23,7 @@ func (b balancer) info(name, doc string) prof.ModuleInfo {
 		Cost:   "about 5 µs a period and node, and 60 ns per CF",
 		Params: []prof.Param{
 			{Name: "period", Default: "1ms", Doc: "from one decision to the next, 100us to 10s"},
-			{Name: "idle", Default: 10.0, Doc: "CFs move only to a node that is idle longer than theirs, by that" +
+			{Name: "idle", Default: 20.0, Doc: "CFs move only to a node that is idle longer than theirs, by that" +
 				" many percent of the time lately"},
 		},
 		New: func() prof.Module { return &balancer{decide: b.decide} },
