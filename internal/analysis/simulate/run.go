@@ -51,10 +51,15 @@ type run struct {
 	res   Result
 }
 
+// mostWoken is as in package engine.
+const mostWoken = 8
+
 // queue holds the CFs of a node that can go on, and its workers that have nothing to do. Several workers take
-// first the CFs that were woken, because the input they waited for has come; a single one takes all in order.
+// first the CFs that were woken, because the input they waited for has come, but after so many turns one that
+// was created; a single one takes all in order.
 type queue struct {
 	woken, created fifo[uint32]
+	taken          int // from woken since the last from created
 	parked         []uint32
 }
 
@@ -63,8 +68,8 @@ func (q *queue) empty() bool { return q.woken.empty() && q.created.empty() }
 // pop takes the next CF; there is one.
 func (q *queue) pop() uint32 {
 	f := &q.woken
-	if f.empty() {
-		f = &q.created
+	if q.taken++; f.empty() || q.taken > mostWoken && !q.created.empty() {
+		f, q.taken = &q.created, 0
 	}
 	defer f.drop()
 	return *f.first()

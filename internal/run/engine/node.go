@@ -226,14 +226,20 @@ func (n *node) recordLengths(t int64) {
 	}
 }
 
+// mostWoken is how many CFs that were woken several workers of a node take before one that was created.
+const mostWoken = 8
+
 // queue holds the CFs of a node that can go on, and the workers that have nothing to do. A single worker
 // takes them in the order in which they were created or woken, as LuNA does: programs show it. Several
 // workers take first those that were woken, because the input they waited for has come. These work on what
-// is there, and the DFs that they alone still need can go; CFs at the head of the other list make more.
+// is there, and the DFs that they alone still need can go; CFs at the head of the other list make more. Yet
+// after mostWoken of them one of the others has its turn: it may begin a chain, which must not be left for the
+// end, when there is nothing else to do.
 type queue struct {
 	mu         sync.Mutex
 	wokenFirst bool
 	woken      fifo
+	turns      int          // CFs taken from woken since the last from created
 	created    fifo         // and, without wokenFirst, those that were woken
 	n          atomic.Int64 // length, readable without the lock
 	parked     []*worker
@@ -344,8 +350,16 @@ func (q *queue) pop() (t popped, ok bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t, ok = q.woken.pop(); !ok {
-		t, ok = q.created.pop()
+	first, second := &q.woken, &q.created
+	if q.turns >= mostWoken {
+		first, second = second, first
+	}
+	if t, ok = first.pop(); !ok {
+		first = second
+		t, ok = first.pop()
+	}
+	if q.turns++; first == &q.created {
+		q.turns = 0
 	}
 	if ok {
 		q.n.Add(-1)

@@ -135,7 +135,7 @@ func TestQueue(t *testing.T) {
 		q := queue{wokenFirst: rapid.Bool().Draw(t, "woken first")}
 		w := &worker{actor: actor{n: &node{eng: e}}}
 		var woken, created []queued
-		id := trace.CF(0)
+		id, taken := trace.CF(0), 0
 		next := func() (*cf, queued) {
 			id++
 			c := &cf{id: id, st: fixed, placed: true}
@@ -171,8 +171,10 @@ func TestQueue(t *testing.T) {
 			case 4, 5, 6:
 				for range rapid.IntRange(1, 50).Draw(t, "fewer") {
 					list := &created
-					if len(woken) > 0 {
+					if taken++; len(woken) > 0 && (taken <= mostWoken || len(created) == 0) {
 						list = &woken
+					} else {
+						taken = 0
 					}
 					x, ok := q.pop()
 					if ok != (len(*list) > 0) {
