@@ -105,10 +105,10 @@ func (p *Program) passes() passes {
 // call.
 func (all passes) slices(decl DeclID) map[origin]int {
 	first := origin{decl: decl}
-	known, todo := map[origin]int{first: 0}, []origin{first}
-	for len(todo) > 0 {
-		o := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	known, left := map[origin]int{first: 0}, []origin{first}
+	for len(left) > 0 {
+		o := left[len(left)-1]
+		left = left[:len(left)-1]
 		for _, pass := range all[o] {
 			n := known[o]
 			if n != several {
@@ -120,7 +120,7 @@ func (all passes) slices(decl DeclID) map[origin]int {
 			}
 			if !found || old != n {
 				known[pass.to] = n
-				todo = append(todo, pass.to)
+				left = append(left, pass.to)
 			}
 		}
 	}
