@@ -20,10 +20,10 @@ type batch struct {
 	turn   int64        // frame is of this one
 	base   uint64       // number of the first name of turn 0
 	path   uint64
-	loop   bool // the turns have paths of their own
 	first  trace.CF
 	parent trace.CF
 	pexec  uint32
+	loop   bool // the turns have paths of their own
 	born   int64
 	next   int64 // the CFs from here
 	end    int64 // to here are left
@@ -31,9 +31,11 @@ type batch struct {
 
 // create makes a batch of the CFs of a block, turns times. flush queues it.
 func (w *worker) create(c *cf, stmts []*luna.Stmt, f *frame, path uint64, turns int64) *batch {
-	b := &batch{}
+	var b *batch
 	if n := len(w.batches); n > 0 {
 		b, w.batches = w.batches[n-1], w.batches[:n-1]
+	} else {
+		b = &batch{}
 	}
 	n := uint64(len(stmts)) * uint64(turns)
 	*b = batch{stmts: stmts, frame: f, path: path, end: int64(n), parent: c.id, pexec: c.exec,

@@ -271,6 +271,9 @@ func (f *fifo) push(i item) {
 	if f.head > 64 && f.head > len(f.items)/2 {
 		f.items, f.head = slices.Delete(f.items, 0, f.head), 0
 	}
+	if len(f.items) == cap(f.items) { // append alone would copy a long list each time it is a quarter longer
+		f.items = slices.Grow(f.items, max(64, len(f.items)))
+	}
 	f.items = append(f.items, i)
 }
 
