@@ -21,7 +21,7 @@ func (q *question) events() (list *eventlist.List, e eventlist.Query, err error)
 	if q.err != nil {
 		return nil, e, q.err
 	}
-	s, err := q.snapshot()
+	s, err := q.whole()
 	if err == nil {
 		list, err = s.Events()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/show/view/whatif"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // routes registers every question. web/src/api.ts has the paths and parameters.
@@ -42,22 +43,22 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/tile":                    about((*live.Snapshot).Timeline, tile),
 		"/boxes":                   about((*live.Snapshot).Timeline, boxes),
 		"/arrows":                  about((*live.Snapshot).Timeline, arrows),
-		"/path":                    about((*live.Snapshot).Timeline, criticalPath),
-		"/cf/{key}":                about((*live.Snapshot).Timeline, cfStory),
-		"/df/{key}":                about((*live.Snapshot).Timeline, dfStory),
-		"/search":                  about((*live.Snapshot).Index, search),
+		"/path":                    aboutAll((*live.Snapshot).Timeline, criticalPath),
+		"/cf/{key}":                aboutAll((*live.Snapshot).Timeline, cfStory),
+		"/df/{key}":                aboutAll((*live.Snapshot).Timeline, dfStory),
+		"/search":                  aboutAll((*live.Snapshot).Index, search),
 		"/at":                      askAt,
 		"/series":                  askSeries,
 		"/matrix":                  askMatrix,
-		"/memory":                  about((*live.Snapshot).Properties, memoryAt),
+		"/memory":                  aboutAll((*live.Snapshot).Properties, memoryAt),
 		"/events":                  askEvents,
-		"/fragments":               about((*live.Snapshot).Fragments, fragmentRows),
-		"/fragments/{key}":         about((*live.Snapshot).Fragments, fragmentDetail),
-		"/fragments/{key}/cfs":     about((*live.Snapshot).Fragments, fragmentCFs),
-		"/userevents":              about((*live.Snapshot).Events, userEvents),
-		"/graph/nodes":             about((*live.Snapshot).Graph, nodeGraph),
-		"/graph/codes":             about((*live.Snapshot).Graph, codeGraph),
-		"/graph/around":            about((*live.Snapshot).Graph, aroundGraph),
+		"/fragments":               aboutAll((*live.Snapshot).Fragments, fragmentRows),
+		"/fragments/{key}":         aboutAll((*live.Snapshot).Fragments, fragmentDetail),
+		"/fragments/{key}/cfs":     aboutAll((*live.Snapshot).Fragments, fragmentCFs),
+		"/userevents":              aboutAll((*live.Snapshot).Events, userEvents),
+		"/graph/nodes":             aboutAll((*live.Snapshot).Graph, nodeGraph),
+		"/graph/codes":             aboutAll((*live.Snapshot).Graph, codeGraph),
+		"/graph/around":            aboutAll((*live.Snapshot).Graph, aroundGraph),
 		"/whatif":                  askWhatIf,
 		"/whatif/estimate":         askProgram(2, (*whatif.Program).Estimate),
 		"/whatif/predict":          askProgram(2, (*whatif.Program).Predict),
@@ -97,30 +98,68 @@ func (q *question) release() {
 	}
 }
 
-// within gives the interval from the parameters, and a snapshot that has it.
-func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
-	newest, err := q.snapshot()
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	given := q.has("from") || q.has("to")
-	if from, to = q.span(newest.Model.Wall()); q.err != nil {
-		return nil, 0, 0, q.err
-	}
-	if !given || newest.Span.From <= from {
-		return newest, from, to, nil
-	}
-	if s, err = q.run.SnapshotIn(q.ctx, from, to); err == nil {
+// fullest gives a snapshot of the whole run if there is room for it, else the newest. It is released when the
+// question is answered.
+func (q *question) fullest() (*live.Snapshot, error) {
+	s, err := q.run.Whole(q.ctx)
+	if err == nil {
 		q.used = append(q.used, s)
 	}
-	return s, from, to, err
+	return s, err
 }
 
-// about answers a question about an interval from what get derives from a snapshot that has it.
+// whole gives a snapshot of the whole run. It fails with live.Partial where there is no room for it.
+func (q *question) whole() (*live.Snapshot, error) {
+	s, err := q.fullest()
+	if err == nil {
+		err = s.Whole()
+	}
+	return s, err
+}
+
+// within gives the interval from the parameters, and a snapshot that has all of it.
+func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
+	if s, err = q.snapshot(); err != nil {
+		return nil, 0, 0, err
+	}
+	if from, to = q.span(s.Model.Wall()); q.err != nil {
+		return nil, 0, 0, q.err
+	}
+	if s.Has(from, to) != nil {
+		if s, err = q.run.SnapshotIn(q.ctx, from, to); err != nil {
+			return nil, 0, 0, err
+		}
+		q.used = append(q.used, s)
+	}
+	return s, from, to, s.Has(from, to)
+}
+
+// all gives the interval from the parameters, and a snapshot of the whole run.
+func (q *question) all() (s *live.Snapshot, from, to int64, err error) {
+	if s, err = q.whole(); err != nil {
+		return nil, 0, 0, err
+	}
+	from, to = q.span(s.Model.Wall())
+	return s, from, to, q.err
+}
+
+// about answers a question about what is in an interval from what get derives from a snapshot that has it.
 func about[T any](get func(*live.Snapshot) (T, error),
 	reply func(q *question, v T, from, to int64) (any, error)) func(*question) (any, error) {
+	return derived((*question).within, get, reply)
+}
+
+// aboutAll is about where the answer depends on the rest of the run, too: it is never given from a part.
+func aboutAll[T any](get func(*live.Snapshot) (T, error),
+	reply func(q *question, v T, from, to int64) (any, error)) func(*question) (any, error) {
+	return derived((*question).all, get, reply)
+}
+
+func derived[T any](of func(*question) (s *live.Snapshot, from, to int64, err error),
+	get func(*live.Snapshot) (T, error),
+	reply func(q *question, v T, from, to int64) (any, error)) func(*question) (any, error) {
 	return func(q *question) (any, error) {
-		s, from, to, err := q.within()
+		s, from, to, err := of(q)
 		if err != nil {
 			return nil, err
 		}
@@ -185,6 +224,7 @@ func answerOf(q *question, f func(*question) (any, error)) (v any, err error) {
 
 // failed says what is wrong with a question, or with this program.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	var partial *live.Partial
 	switch {
 	case r.Context().Err() != nil: // the client is gone
 	case errors.Is(err, fs.ErrInvalid):
@@ -196,6 +236,8 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 		fail(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("no answer within %v: ask for less", answerTime))
+	case errors.As(err, &partial):
+		fail(w, http.StatusInsufficientStorage, partial.Text().In(words.LangOf(r.URL.Query().Get("lang"))))
 	case errors.As(err, new(*memory.TooLarge)): // whoever asks is told, each time
 		fail(w, http.StatusInsufficientStorage, err.Error())
 	default:
@@ -229,7 +271,7 @@ func answer(w http.ResponseWriter, v any) {
 }
 
 func askReport(q *question) (any, error) {
-	s, err := q.snapshot()
+	s, err := q.whole()
 	if err != nil {
 		return nil, err
 	}
@@ -299,10 +341,12 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusNotFound, name+": no such run is shown")
 			return
 		}
-		snap, err := run.Snapshot(ctx)
+		snap, err := run.Whole(ctx)
 		if err == nil {
 			defer snap.Release()
-			sides[i], err = snap.Compared()
+			if err = snap.Whole(); err == nil {
+				sides[i], err = snap.Compared()
+			}
 		}
 		if err != nil {
 			s.failed(w, r, err)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/report"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -120,7 +122,7 @@ func (s *Server) run(q *question) (any, error) {
 		c := &m.Codes[i]
 		d.Codes = append(d.Codes, code{c.Name, c.Kind.String(), c.File, c.Line, n})
 	}
-	d.Kinds = append(d.Kinds, snap.Kinds()...)
+	d.Kinds = append(d.Kinds, q.run.Kinds(snap)...)
 	d.Span = [2]int64{snap.Span.From, snap.Span.To}
 	return d, nil
 }
@@ -129,13 +131,20 @@ func (s *Server) run(q *question) (any, error) {
 // is not complete yet, but CFs that do not come back from user code.
 func askChecks(q *question) (any, error) {
 	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []counters.Violation{}}
-	snap, err := q.snapshot()
+	snap, err := q.fullest()
 	if err != nil {
 		return nil, err
 	}
 	lang := q.lang()
+	var partial *live.Partial
+	if errors.As(snap.Whole(), &partial) {
+		c.Warnings = append(c.Warnings, partial.Warning().In(words.LangOf(lang)))
+	}
 	if st, _ := q.run.Status(); st.State == live.StateLive {
 		c.Warnings = append(c.Warnings, report.StayInside(snap.Model, lang)...)
+		return c, nil
+	}
+	if partial != nil {
 		return c, nil
 	}
 	all, err := snap.Report(lang)

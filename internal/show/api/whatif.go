@@ -4,14 +4,13 @@ import (
 	"context"
 
 	"github.com/whyslow/whyslow/internal/model/query"
-	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/show/view/whatif"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
 // askWhatIf tells what can be asked about the run on other machines, or why nothing can.
 func askWhatIf(q *question) (any, error) {
-	s, err := q.whole()
+	s, err := q.fullest()
 	if err != nil {
 		return nil, err
 	}
@@ -24,16 +23,6 @@ func askWhatIf(q *question) (any, error) {
 		return nil, err
 	}
 	return p.Facts(lang), nil
-}
-
-// whole gives a snapshot of the whole run, if there is room for it. It is released when the question is
-// answered.
-func (q *question) whole() (*live.Snapshot, error) {
-	s, err := q.run.Whole(q.ctx)
-	if err == nil {
-		q.used = append(q.used, s)
-	}
-	return s, err
 }
 
 // machine reads what machine a question is about.
@@ -52,7 +41,7 @@ func askProgram[T any](
 	times int64, ask func(*whatif.Program, context.Context, whatif.Query) (T, error),
 ) func(*question) (any, error) {
 	return func(q *question) (any, error) {
-		s, err := q.whole()
+		s, err := q.fullest()
 		if err != nil {
 			return nil, err
 		}

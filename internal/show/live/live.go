@@ -114,8 +114,9 @@ type Run struct {
 	parts   []*Snapshot   // of parts of a long run, the most recently used first
 	history history       // of a long run
 
-	long    *long // nil: nobody asked
-	regions bool  // it has some
+	kinds   [trace.FirstUserKind]uint64 // the events of each that were followed
+	long    *long                       // nil: nobody asked
+	regions bool                        // it has some
 
 	work     context.Context // of what is computed
 	stopWork context.CancelCauseFunc
@@ -181,6 +182,7 @@ func open(dir string, opt Options, with *shared) (*Run, error) {
 func (r *Run) begin() {
 	r.mu.Lock()
 	r.status.Events, r.status.Lost, r.long = 0, 0, nil
+	clear(r.kinds[:])
 	r.mu.Unlock()
 }
 
@@ -414,6 +416,7 @@ func (r *Run) followOnce() (of int64, over, ok bool) {
 	ending := "" // nothing was new at the last look, and it had ended so; of is from before this look
 	for {
 		events, lost := uint64(0), uint64(0)
+		var kinds [trace.FirstUserKind]uint64
 		news, regions := false, false
 		inform := func() {
 			if f.InfoVersion() == infoVersion {
@@ -434,6 +437,9 @@ func (r *Run) followOnce() (of int64, over, ok bool) {
 			events += uint64(batch.N)
 			first, last = min(first, batch.First), max(last, batch.Last)
 			for i, k := range batch.Kind {
+				if k < trace.FirstUserKind {
+					kinds[k]++
+				}
 				if k == trace.KindLost {
 					lost += batch.Args(i)[0]
 				}
@@ -462,6 +468,9 @@ func (r *Run) followOnce() (of int64, over, ok bool) {
 				r.regions = r.regions || regions
 				s.Events += events
 				s.Lost += lost
+				for k, n := range kinds {
+					r.kinds[k] += n
+				}
 				s.Bytes = bytes
 				if first <= last {
 					s.WallNS = last - first

@@ -212,7 +212,7 @@ func (r *Run) Prepare() {
 			return // whoever asks gets the error
 		}
 		defer s.Release()
-		if _, err := s.Timeline(); err != nil {
+		if _, err := s.Timeline(); err != nil || !s.whole() {
 			return
 		}
 		if _, err := s.Report("en"); err == nil {

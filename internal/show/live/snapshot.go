@@ -203,10 +203,18 @@ func (s *Snapshot) CFCounts() []int64 {
 	return counts
 }
 
-// Kinds counts the events of every kind, most first.
-func (s *Snapshot) Kinds() []report.Kind {
+// Kinds counts the events of every kind, most first: those of a snapshot if it has all of the run, else those
+// that have arrived.
+func (r *Run) Kinds(s *Snapshot) []report.Kind {
+	counts := &s.Model.Count
+	if !s.whole() {
+		r.mu.Lock()
+		all := r.kinds
+		r.mu.Unlock()
+		counts = &all
+	}
 	list := []report.Kind{}
-	for k, n := range s.Model.Count {
+	for k, n := range counts {
 		if n > 0 {
 			list = append(list, report.Kind{Event: trace.Kind(k).String(), Count: n})
 		}
