@@ -171,6 +171,23 @@ func TestCallAllocatesNothing(t *testing.T) {
 	}
 }
 
+// makeThreads has new threads made, by this thread and by others. None ends: what malloc keeps for a thread may
+// be damaged.
+func makeThreads() {
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			for range 10 {
+				syscall.Nanosleep(&syscall.Timespec{Nsec: 1e5}, nil) // blocks the thread
+			}
+		})
+		for end := time.Now().Add(100 * time.Microsecond); time.Now().Before(end); { // who goes on needs a thread
+			runtime.Gosched()
+		}
+	}
+	all.Wait()
+}
+
 // child runs in a process of its own what ends processes.
 func child(what string) {
 	f, err := open("testdata/crash", program(crashRoutines...))
@@ -202,8 +219,9 @@ func child(what string) {
 		}()
 		<-done
 		fmt.Println("end")
-	case "heap1", "heap2": // no lock of malloc is waited for
+	case "heap1", "heap2", "heap3": // no lock of malloc is waited for, and new threads can be made
 		o := Call(f.fn("crash"), []Value{IntValue(int32(20 + what[4] - '0'))}, &tm, false)
+		makeThreads()
 		for range 20 {
 			v := AllocBlock(6000)
 			v.Release()
@@ -251,6 +269,7 @@ func TestProcesses(t *testing.T) {
 		{"crash", "end\n", 0},
 		{"heap1", "end ", 0},
 		{"heap2", "end ", 0},
+		{"heap3", "end ", 0},
 		{"thread_local", "destroyed\nthe program's C++ code cannot be loaded twice in one process, because", 0},
 		{"foreign", "a thread started by the program's C++ code ended the program: segmentation fault " +
 			"(SIGSEGV)\n", 1},

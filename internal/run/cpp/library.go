@@ -141,6 +141,15 @@ func end(fn Fn, o Outcome) {
 	}
 }
 
+// state is how the program has ended so far. With a damaged heap, it has crashed.
+func (l *Library) state() int32 {
+	how := l.ended.Load()
+	if how == running && HeapDamaged() != 0 {
+		return crashed
+	}
+	return how
+}
+
 // opened counts how often each library is open. -1: its static objects are destroyed, but it could not be
 // unloaded.
 var (
@@ -211,7 +220,7 @@ func (l *Library) Flush() {
 		var r C.ws_result
 		outcome(C.ws_flush(l.lib, &r), &r)
 	}
-	if l.ended.Load() == running {
+	if l.state() == running {
 		flush()
 	} else {
 		within(flush)
@@ -227,7 +236,7 @@ func (l *Library) Close() error {
 	openedMu.Lock()
 	defer openedMu.Unlock()
 	libraries = slices.DeleteFunc(libraries, func(x *Library) bool { return x == l })
-	if how := l.ended.Load(); how != running {
+	if how := l.state(); how != running {
 		opened[l.path] = -1
 		if how == exited {
 			within(func() {
@@ -391,7 +400,7 @@ func freeBuf(p uint64) { C.ws_free(C.uint64_t(p)) }
 var heapDamage = (*int32)(unsafe.Pointer(C.ws_damaged()))
 
 // HeapDamaged gives the signal with which the C library found its heap damaged when a value was made or
-// freed; 0 if it never did. Nothing is freed from then on.
+// freed, or a thread was made; 0 if it never did. Nothing is freed from then on.
 func HeapDamaged() int { return int(atomic.LoadInt32(heapDamage)) }
 
 // FreeNoMore says that the heap may be damaged: nothing is freed from now on.

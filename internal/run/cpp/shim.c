@@ -28,8 +28,8 @@
 // While a thread is in user code it never runs Go code, because nothing here calls back into Go. So 1 and 3
 // cannot be confused. glibc's abort holds no lock while it raises SIGABRT.
 //
-// A crash may come from within malloc, which then holds its lock. After a crash the shim frees nothing, and
-// takes memory from the system.
+// A crash may come from within malloc, which then holds its lock. After a crash those who end the run free
+// nothing, and take memory from the system (malloc, below).
 //
 // Loading a library runs user code, too: constructors of static objects. A jump out of dlopen would leave the
 // loader in the middle of its work, its locks taken by a thread that goes on. So a separate thread loads. In
@@ -43,9 +43,9 @@
 //
 // A code fragment may write where it must not. Beyond the end of a DF it spoils the word behind it (WS_TAIL),
 // which the engine looks at after each call. Otherwise it may damage what malloc keeps, and glibc aborts when
-// we free or allocate: ws_free and ws_alloc are guarded as calls are, and set `damaged`; a thread that
-// allocates elsewhere (the C library, to make a thread) stays where it is and reports. Beyond its stack frame
-// it returns to nowhere, which is a crash like others: the frames above it, ours, lie behind `gap`. If
+// we free or allocate, or the loader does for a new thread: these calls are guarded as calls of user code
+// are, and set `damaged`; a thread that allocates elsewhere stays where it is and reports. Beyond its stack
+// frame it returns to nowhere, which is a crash like others: the frames above it, ours, lie behind `gap`. If
 // it wrote further than that, there is nothing to jump to; the thread reports this as one of the user's own.
 //
 // Not done: system calls by number, signals with other actions that user code installs itself, fork.
@@ -59,6 +59,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -67,6 +68,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -122,6 +124,39 @@ int64_t ws_now(void)
 
 // ---- Memory
 
+// The process's malloc, calloc and free stand here, before those of the C library (or of a library that the
+// user has preloaded), to which they lead. What guards against a damaged heap, and against a lock that a
+// crash has left locked, is only for those that end the run: the Go runtime, this shim, and the loader,
+// which allocates for every new thread. They need neither realloc nor aligned memory.
+static void *first_malloc(size_t), *first_calloc(size_t, size_t);
+static void first_free(void *);
+static void *(*next_malloc)(size_t) = first_malloc;
+static void *(*next_calloc)(size_t, size_t) = first_calloc;
+static void (*next_free)(void *) = first_free;
+static uintptr_t program, program_end, loader, loader_end;
+
+// find looks for the next ones. While it looks there are none; an old dlsym copes with that.
+static int find(void)
+{
+	static __thread int finding __attribute__((tls_model("initial-exec")));
+	if (finding) return 0;
+	finding = 1;
+	void *m = dlsym(RTLD_NEXT, "malloc"), *c = dlsym(RTLD_NEXT, "calloc"), *f = dlsym(RTLD_NEXT, "free");
+	finding = 0;
+	if (!m || !c || !f) abort();
+	next_malloc = (void *(*)(size_t))m;
+	next_calloc = (void *(*)(size_t, size_t))c;
+	next_free = (void (*)(void *))f;
+	return 1;
+}
+
+static void *first_malloc(size_t size) { return find() ? next_malloc(size) : NULL; }
+static void *first_calloc(size_t n, size_t size) { return find() ? next_calloc(n, size) : NULL; }
+static void first_free(void *p)
+{
+	if (find()) next_free(p);
+}
+
 // heap frees p, or allocates if it is NULL. If the heap is damaged, what there is stays and new memory comes
 // from the system.
 static void *heap(void *p, size_t size)
@@ -133,8 +168,8 @@ static void *heap(void *p, size_t size)
 		int kind = _setjmp(c.env);
 		if (kind == 0) {
 			current = &c;
-			if (p) free(p);
-			else p = malloc(size);
+			if (p) next_free(p);
+			else p = next_malloc(size);
 			current = NULL;
 			return p;
 		}
@@ -143,6 +178,60 @@ static void *heap(void *p, size_t size)
 	if (p) return NULL;
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
+}
+
+// guarded_heap is heap for a caller who may have blocked all signals, as who makes or ends a thread does.
+static void *guarded_heap(void *p, size_t size)
+{
+	sigset_t faults, old;
+	sigemptyset(&faults);
+	for (int i = 0; i < SIGNALS; i++) sigaddset(&faults, signals[i]);
+	pthread_sigmask(SIG_UNBLOCK, &faults, &old);
+	p = heap(p, size);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return p;
+}
+
+// guarded tells whether a call from there is for guarded_heap: neither user code's nor heap's.
+static inline int guarded(const void *from)
+{
+	if (__builtin_expect(current != NULL, 1)) return 0;
+	uintptr_t at = (uintptr_t)from;
+	return at - program < program_end - program || at - loader < loader_end - loader;
+}
+
+void *malloc(size_t size)
+{
+	return guarded(__builtin_return_address(0)) ? guarded_heap(NULL, size) : next_malloc(size);
+}
+
+void free(void *p)
+{
+	if (!guarded(__builtin_return_address(0))) next_free(p);
+	else if (p) guarded_heap(p, 0);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	if (!guarded(__builtin_return_address(0))) return next_calloc(n, size);
+	size_t all;
+	void *p = __builtin_mul_overflow(n, size, &all) ? NULL : guarded_heap(NULL, all);
+	return p ? memset(p, 0, all) : NULL;
+}
+
+// start_guarding finds where the program and the loader are.
+static void start_guarding(void)
+{
+	extern const char __executable_start, etext;
+	program = (uintptr_t)&__executable_start;
+	program_end = (uintptr_t)&etext;
+	loader = getauxval(AT_BASE);
+	if (!loader) return; // the loader was started with the program as its argument
+	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)loader;
+	const ElfW(Phdr) *part = (const ElfW(Phdr) *)(loader + head->e_phoff);
+	for (int i = 0; i < head->e_phnum; i++)
+		if (part[i].p_type == PT_LOAD && loader + part[i].p_vaddr + part[i].p_memsz > loader_end)
+			loader_end = loader + part[i].p_vaddr + part[i].p_memsz;
 }
 
 uint64_t ws_alloc(uint64_t size)
@@ -383,6 +472,7 @@ int ws_start(ws_clock clock)
 		sigfillset(&a.sa_mask);
 		if (sigaction(signals[i], NULL, &old_actions[i]) < 0 || sigaction(signals[i], &a, NULL) < 0) return -1;
 	}
+	start_guarding();
 	if (ws_start_asking() < 0) return -1;
 	return fds[0];
 }

@@ -443,7 +443,7 @@ func (w *worker) loop() {
 		w.cur = c
 		w.step(c)
 		if cpp.HeapDamaged() != 0 {
-			w.heapDamaged("a value was made or freed")
+			w.heapDamaged("a value was made or freed, or a thread was made")
 		}
 		if w.err != nil {
 			w.n.eng.finish(w.err)

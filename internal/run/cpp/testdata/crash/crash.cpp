@@ -59,11 +59,13 @@ void crash(int how)
 		free(r);
 		break;
 	}
-	case 22: { // the same as a fault: links of a free chunk that lead nowhere
+	case 22: // the same as a fault: links of a free chunk that lead nowhere
+	case 23: { // damage that only those find who allocate later
 		char *p = static_cast<char *>(malloc(5000)), *volatile q = static_cast<char *>(malloc(5000));
 		free(p);
 		reinterpret_cast<volatile long *>(p)[0] = 0x1000;
 		reinterpret_cast<volatile long *>(p)[1] = 0x1000;
+		if (how == 23) break;
 		free(q);
 		for (int i = 0; i < 10; i++) q = static_cast<char *>(malloc(5000 + 500 * i));
 		break;
