@@ -49,12 +49,9 @@ func (b *builder) clean(s string) string {
 	}
 	s = regexp.MustCompile(work+`out\.[do]`).ReplaceAllLiteralString(s, "object file")
 	s = regexp.MustCompile(work).ReplaceAllLiteralString(s, "")
-	return longLine.ReplaceAllString(Readable(s), "$1…")
+	// Lines longer than that say nothing more; the compiler prints source lines whole.
+	return regexp.MustCompile(`(?m)^(.{1000}).+$`).ReplaceAllString(Readable(s), "$1…")
 }
-
-// longLine is a line that says nothing more after so many characters; the compiler prints source lines
-// whole.
-var longLine = regexp.MustCompile(`(?m)^(.{1000}).+$`)
 
 // functionAt returns the name of the function at an address of an executable or library; "" if it is not
 // known.

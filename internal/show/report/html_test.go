@@ -139,7 +139,7 @@ func checkPage(t testing.TB, page string) {
 		case "script", "style":
 			scripts++
 			if text := strings.TrimSpace(textOf(n)); text != strings.TrimSpace(pageScript) &&
-				text != strings.TrimSpace(pageStyle) {
+				text != strings.TrimSpace(pageStyle()) {
 				t.Errorf("a %s that is not ours: %.80q", n.Data, text)
 			}
 		case "meta":
@@ -244,7 +244,7 @@ func TestStyled(t *testing.T) {
 	for _, m := range classAttribute.FindAllStringSubmatch(pageOf(t,
 		compute(t, string(ar.Files[0].Data), "node")), -1) {
 		for _, class := range strings.Fields(m[1]) {
-			if !strings.Contains(pageStyle, "."+class) && class != "sortable" {
+			if !strings.Contains(pageStyle(), "."+class) && class != "sortable" {
 				t.Errorf("class %s has no style", class)
 			}
 		}
@@ -431,7 +431,7 @@ func TestIndent(t *testing.T) {
 func TestFactorColours(t *testing.T) {
 	for _, f := range words.AllFactors {
 		rule := "--" + f.Class + ": light-dark(" + f.Light + ", " + f.Dark + ")"
-		if !strings.Contains(pageStyle, rule) || strings.Contains(pageStyleText, rule) {
+		if !strings.Contains(pageStyle(), rule) || strings.Contains(pageStyleText, rule) {
 			t.Errorf("%s is not filled in from the table", rule)
 		}
 	}

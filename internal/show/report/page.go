@@ -26,18 +26,16 @@ var pageText string
 var pageStyleText string
 
 // pageStyle is the style sheet, with the colours of the factors filled in.
-var pageStyle = func() string {
+func pageStyle() string {
 	var b strings.Builder
 	_ = text.Must(text.New("style").Parse(pageStyleText)).Execute(&b, words.Colours) // a Builder does not fail
 	return b.String()
-}()
+}
 
 //go:embed page.js
 var pageScript string
 
-var pageTemplates = [2]*template.Template{parsedIn(words.English), parsedIn(words.Russian)}
-
-func parsedIn(lang words.Lang) *template.Template {
+func pageTemplate(lang words.Lang) *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter,
 		"say": speaker{lang}.say, "paper": func() faceSet { return paper }}).Parse(pageText))
 }
@@ -72,13 +70,14 @@ func hash(s string) string {
 func HTML(w io.Writer, all *Everything, _ Options) error {
 	a := newAuthor(all, "")
 	var out bytes.Buffer
-	err := pageTemplates[a.lang].Execute(&out, map[string]any{
+	style := pageStyle()
+	err := pageTemplate(a.lang).Execute(&out, map[string]any{
 		"Lang":     []string{"en", "ru"}[a.lang],
 		"Title":    a.title(),
 		"Sections": a.document(),
-		"Style":    template.CSS(pageStyle),
+		"Style":    template.CSS(style),
 		"Script":   template.JS(pageScript),
-		"Policy": "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) +
+		"Policy": "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(pageScript) +
 			"; img-src data:; base-uri 'none'; form-action 'none'",
 	})
 	if err != nil {
