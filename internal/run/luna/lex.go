@@ -149,8 +149,9 @@ func lex(s *source) []token {
 
 // punct returns the length of the operator that t begins with, 0 if none.
 func punct(t []rune) int {
+	head := string(t[:min(len(t), 3)])
 	for _, p := range puncts {
-		if rune(p[0]) == t[0] && len(p) <= len(t) && p == string(t[:len(p)]) {
+		if p[0] == head[0] && strings.HasPrefix(head, p) {
 			return len(p)
 		}
 	}

@@ -55,6 +55,9 @@ func (x *stmtCtx) lost() {
 
 // maySame tells whether two resolved ids may stand for the same DF.
 func maySame(a, b *expr) bool {
+	if a == b {
+		return true
+	}
 	if a.sym != b.sym || len(a.idx) != len(b.idx) {
 		return false
 	}

@@ -1,6 +1,9 @@
 package luna
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // stmtCtx lowers one statement.
 //
@@ -31,7 +34,15 @@ type stmtCtx struct {
 	posted    []*expr
 	dropped   map[string]bool // by text
 	inputSyms []*symbol
-	locating  map[string]bool // references whose placement is being lowered
+	locating  []string // references whose placement is being lowered
+}
+
+// put is m[key] = v, which makes the map when it is first needed: most statements need none.
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
 }
 
 // ruleEnv is a behaviour block's locator maps; parent is the one of the enclosing construct.
@@ -161,13 +172,13 @@ func (x *stmtCtx) place(r *DFRef, e *expr) {
 		return
 	}
 	key := keyText(e)
-	if x.locating[key] || len(x.locating) > maxLocating {
+	if slices.Contains(x.locating, key) || len(x.locating) > maxLocating {
 		x.c.fault(StageRecom, m.r.off, "", "the place of %s depends on the place of %s itself", e.name, e.name)
 		m.bad = true
 		return
 	}
-	x.locating[key] = true
-	defer delete(x.locating, key)
+	x.locating = append(x.locating, key)
+	defer func() { x.locating = x.locating[:len(x.locating)-1] }()
 	v := x.mapped(m, e)
 	if v == nil {
 		return

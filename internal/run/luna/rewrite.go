@@ -22,13 +22,19 @@ type span struct {
 	known    bool
 }
 
-// blank is where a rule is to be written: in place of one; or behind the brace that opens a block of rules;
-// or, where there is no such block, at a place for one.
+// blank is where a rule is to be written.
 type blank struct {
-	written span
-	inside  span // empty; of a block that is there
-	beside  span // empty; where a block can be added
+	at  span
+	how blankKind
 }
+
+type blankKind uint8
+
+const (
+	instead blankKind = iota // of a rule that is there
+	inside                   // a block of rules, behind its brace
+	beside                   // a statement or sub without such a block
+)
 
 // span is that of the preprocessed text from one offset up to another.
 func (c *checker) span(from, to int32) span {
@@ -41,38 +47,35 @@ func (c *checker) span(from, to int32) span {
 
 // blank is one for rules behind open, or if that is 0 for a block of them at end.
 func (c *checker) blank(open, end int32) blank {
+	b := blank{how: beside}
 	if open > 0 {
-		s := c.span(open-1, open)
-		s.from = s.to
-		return blank{inside: s}
+		b.how, end = inside, open
 	}
-	if end == 0 {
-		return blank{} // what the compiler has made itself
+	if end > 0 { // else the compiler has made it itself
+		b.at = c.span(end-1, end)
+		b.at.from = b.at.to
 	}
-	s := c.span(end-1, end)
-	s.from = s.to
-	return blank{beside: s}
+	return b
 }
 
 var errMacro = errors.New("a macro writes its rules")
 
 // write gives the edit that writes a rule. indent stands before it in a block of its own.
 func (b *blank) write(rule, indent string) (Edit, error) {
-	switch {
-	case b.written.known:
-		return Edit{b.written.from, b.written.to, rule}, nil
-	case b.inside.known:
-		if indent == "" {
-			return Edit{b.inside.from, b.inside.to, " " + rule}, nil
-		}
-		return Edit{b.inside.from, b.inside.to, "\n" + indent + rule}, nil
-	case b.beside.known:
-		if indent == "" {
-			return Edit{b.beside.from, b.beside.to, " @ { " + rule + " }"}, nil
-		}
-		return Edit{b.beside.from, b.beside.to, " @ {\n" + indent + rule + "\n}"}, nil
+	if !b.at.known {
+		return Edit{}, errMacro
 	}
-	return Edit{}, errMacro
+	space, last := " ", " "
+	if indent != "" {
+		space, last = "\n"+indent, "\n"
+	}
+	switch b.how {
+	case inside:
+		rule = space + rule
+	case beside:
+		rule = " @ {" + space + rule + last + "}"
+	}
+	return Edit{b.at.from, b.at.to, rule}, nil
 }
 
 // Loop is a loop around a statement.
@@ -145,7 +148,7 @@ func (p *Program) PlaceDFs(decl DeclID, expression func(indices []string) (strin
 			vars[i] = string(rune('i' + i%18))
 		}
 		if rule := r.Loc.Rule; rule != nil {
-			vars, where = rule.vars, blank{written: rule.span}
+			vars, where = rule.vars, blank{at: rule.span}
 		} else if key := st.SubOf().Name + " " + r.Name.Name; added[key] {
 			return
 		} else {

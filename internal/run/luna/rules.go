@@ -131,7 +131,7 @@ func (x *stmtCtx) home(s *stmt, label *expr) {
 	h := &x.st.Home
 	own := s.effective("locator_cyclic", ruleExpr)
 	if x.st.rules = x.c.blank(s.open, s.end); len(own) > 0 {
-		x.st.rules = blank{written: x.c.span(own[0].off, own[0].end)}
+		x.st.rules = blank{at: x.c.span(own[0].off, own[0].end)}
 	}
 	if len(own) > 1 {
 		x.c.fault(StageRecom, own[1].off, "the other one is at "+x.c.pos(own[0].off).String(),
@@ -202,7 +202,7 @@ func (x *stmtCtx) requests(s *stmt) {
 		}
 		waits[r] = x.dfs(r.ids, true, "waited for")
 		for _, e := range waits[r] {
-			x.waits[keyText(e)] = true
+			put(&x.waits, keyText(e), true)
 		}
 	}
 	for _, r := range s.rules {
@@ -272,7 +272,7 @@ func (x *stmtCtx) ruleEffects(r *rule, manual map[*symbol]bool) {
 	case "drop":
 		for _, id := range x.dfs(r.ids, true, "dropped") {
 			manual[id.sym] = true
-			x.dropped[keyText(id)] = true
+			put(&x.dropped, keyText(id), true)
 		}
 	case "afterpush":
 		x.push(r, manual)

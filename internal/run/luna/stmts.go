@@ -39,9 +39,7 @@ func (c *checker) stmts(in *block, sc *scope, env *ruleEnv, b *Block) {
 func (c *checker) begin(s *stmt, kind CodeKind, sc *scope, env *ruleEnv, b *Block) *stmtCtx {
 	st := c.newStmt(kind, s.off, s.line, s.text(), b)
 	b.Stmts = append(b.Stmts, st)
-	return &stmtCtx{c: c, st: st, sc: sc, frame: b, env: c.rules(s.rules, s.letter(), env),
-		waits: map[string]bool{}, outs: map[string]int{}, dropped: map[string]bool{},
-		locating: map[string]bool{}}
+	return &stmtCtx{c: c, st: st, sc: sc, frame: b, env: c.rules(s.rules, s.letter(), env)}
 }
 
 func (c *checker) loopOrIf(s *stmt, sc *scope, env *ruleEnv, b *Block) {
@@ -144,7 +142,7 @@ func (x *stmtCtx) output(e *expr) int {
 		x.c.warn(StageRecom, e.off, "a data fragment gets its value once",
 			"this call initialises %s twice; running it will fail", r.Src)
 	} else {
-		x.outs[key] = k
+		put(&x.outs, key, k)
 	}
 	x.st.Outs = append(x.st.Outs, r)
 	x.outExprs = append(x.outExprs, e)
