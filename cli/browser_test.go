@@ -55,7 +55,8 @@ func TestPage(t *testing.T) {
 		{"big", pageBig}, {"live", pageLive}, {"collector", pageCollector}, {"views", pageViews},
 		{"address", pageAddress}, {"timeline", pageTimeline},
 		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
-		{"patterns", pagePatterns}, {"whatif", pageWhatIf}, {"decisions", pageDecisions},
+		{"patterns", pagePatterns}, {"states", pageStates}, {"unset", pageUnset},
+		{"whatif", pageWhatIf}, {"decisions", pageDecisions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -9,10 +9,10 @@ export function play(): void {
     if (!app.playing) return;
     let frame = 0;
     let last = performance.now();
-    let t = app.now >= app.end ? 0 : app.now;
-    let own = t;
+    let t = app.now === null || app.now >= app.end ? 0 : app.now;
+    let own: number | null = app.now;
     const step = (now: number) => {
-      if (app.now !== own) t = app.now; // the user has moved it
+      if (app.now !== own && app.now !== null) t = app.now; // the user has moved it
       t += (now - last) * 1e6 * app.speed;
       last = now;
       own = Math.min(Math.round(t), app.end);
@@ -26,6 +26,6 @@ export function play(): void {
 }
 
 export function toggle(): void {
-  if (!app.playing && app.now >= app.end) app.set({ t: 0 });
+  if (!app.playing && (app.now ?? 0) >= app.end) app.set({ t: 0 });
   app.set({ playing: !app.playing });
 }

@@ -15,6 +15,8 @@ export interface Query<T> {
   readonly error: string | null;
   /** The data is about earlier inputs. */
   readonly stale: boolean;
+  /** When the question that is waited for was first asked, ms of performance.now(). */
+  readonly since: number;
   refresh(): void;
 }
 
@@ -37,6 +39,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
   let data = $state.raw<T | undefined>();
   let error = $state<string | null>(null);
   let loading = $state(false);
+  let since = $state(performance.now());
   let answered = $state("");
   let forced = $state(0);
   let wanted = ""; // address
@@ -66,6 +69,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
     running.push(own);
     last = performance.now();
     version = current.version;
+    if (!loading) since = last;
     loading = true;
     try {
       const got = await get<T>(own.address, undefined, own.control.signal);
@@ -152,6 +156,9 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
     },
     get error() {
       return error;
+    },
+    get since() {
+      return since;
     },
     get stale() {
       // a live run has always moved on a bit

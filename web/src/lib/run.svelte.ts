@@ -47,8 +47,7 @@ export function follow(): void {
         const run = await get<Run>(runPath(), {}, control.signal);
         current.run = run;
         current.error = null;
-        app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), (current.update?.state ??
-          run.state) === "live");
+        app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), current.update?.state ?? run.state);
       } catch (e) {
         if (control.signal.aborted) return;
         const status = e instanceof ApiError ? e.status : -1;
@@ -64,7 +63,7 @@ export function follow(): void {
       (u) => {
         const stateChanged = current.update?.state !== u.state;
         current.update = u;
-        app.grown(u.wall_ns, u.state === "live", u.snapshot_ns);
+        app.grown(u.wall_ns, u.state, u.snapshot_ns);
         // The run's code fragments, lanes and warnings seldom change, so they are fetched only now and then.
         const now = performance.now();
         if (u.version !== asked && (stateChanged || !current.run || now - last > 2000)) {

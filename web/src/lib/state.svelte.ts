@@ -1,5 +1,6 @@
 // The state of all views, which is also the address. Views read and set it here and keep no copies.
 
+import type { State } from "../api";
 import { clampInterval } from "./axis";
 import { format, parse, type Interval, type Place } from "./url";
 
@@ -22,6 +23,7 @@ class App {
   /** How long the run is so far, and whether it is still going on. */
   #end = $state(1);
   #live = $state(false);
+  #died = $state(false); // it ended without being done
   #known = $state(0); // up to here single CFs are known
   #grown = 0; // when the end last moved, ms
   #playing = $state(false);
@@ -52,10 +54,12 @@ class App {
     return clampInterval([edge - (vis[1] - vis[0]), edge], this.#end);
   });
 
-  /** The cursor's time. If it is not set: the live edge, or the middle of a finished run, because there is
-   * nothing to see at its end. */
-  readonly now = $derived(Math.min(this.#place.t ?? (this.#live ? this.#end : Math.round(this.#end / 2)),
-    this.#end));
+  /** The cursor's time. If nobody has set it: the live edge of a live run, the death of a run that died, and
+   * null for a run that is done. */
+  readonly now: number | null = $derived.by(() => {
+    const t = this.#place.t ?? (this.#live || this.#died ? this.#end : null);
+    return t === null ? null : Math.min(t, this.#end);
+  });
 
   #interval: Interval = $derived(this.#place.sel ?? [0, this.#end]);
   #visible: Interval = $derived(this.vis ?? [0, this.#end]);
@@ -132,9 +136,12 @@ class App {
     else this.set({ vis: clampInterval(to, this.#end) });
   }
 
-  /** For run.svelte.ts only: how long the run is, and up to where single CFs are known. Everything follows
-   * the end, so it moves only now and then. */
-  grown(end: number, live: boolean, known = this.#known): void {
+  /** For run.svelte.ts only: how long the run is, how it goes, and up to where single CFs are known.
+    Everything
+   * follows the end, so it moves only now and then. */
+  grown(end: number, state: State, known = this.#known): void {
+    const live = state === "live";
+    this.#died = !live && state !== "done";
     const now = performance.now();
     if (live && this.#live && end > this.#end && now - this.#grown < 700) return;
     this.#grown = now;

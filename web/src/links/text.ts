@@ -2,7 +2,7 @@ import { dictionary } from "../lib/i18n";
 
 export const text = dictionary(
   {
-    title: "Links at the cursor", link: "Link", from: "From", to: "To",
+    title: "Links at the cursor", sumTitle: "Links, over the interval", link: "Link", from: "From", to: "To",
     objects: "CFs moved", object_bytes: "Bytes of CFs", messages: "Messages",
     message_bytes: "Bytes of messages", send_queue: "Send queue", in_flight: "In flight",
     bytes_in_flight: "Bytes in flight",
@@ -28,7 +28,8 @@ export const text = dictionary(
     sum: "all together", top: "the busiest", each: "each",
   },
   {
-    title: "Связи в момент курсора", link: "Связь", from: "Откуда", to: "Куда",
+    title: "Связи в момент курсора", sumTitle: "Связи, за интервал", link: "Связь", from: "Откуда", to:
+      "Куда",
     objects: "Переехало ФВ", object_bytes: "Байты ФВ", messages: "Сообщения",
     message_bytes: "Байты сообщений", send_queue: "Очередь отправки", in_flight: "В пути",
     bytes_in_flight: "Байты в пути",

@@ -4,6 +4,10 @@ export const text = dictionary(
   {
     title: "Nodes at the cursor",
     intro: "What every node holds and does at the time of the cursor. A click on a row tells about the node.",
+    meanTitle: "Nodes, on average", introMean: "No cursor is set, so these are averages over the interval. A "
+      +
+      "click in a plot sets the cursor.",
+    clusterMean: (share: string) => `On average ${share} of all workers run a CF.`,
     node: "Node", cfs: "CFs", copies: "Copies", objects: "Objects", bytes: "Bytes", inner: "Inner",
     outer: "Outer",
     running: "Running", workers: "Workers", utilisation: "Busy", ready_queue: "Queue", weight: "Weight",
@@ -24,6 +28,9 @@ export const text = dictionary(
   {
     title: "Узлы в момент курсора",
     intro: "Что хранит и делает каждый узел в момент курсора. Щелчок по строке расскажет об узле.",
+    meanTitle: "Узлы, в среднем", introMean: "Курсор не задан, поэтому это средние за интервал. Щелчок на " +
+      "графике ставит курсор.",
+    clusterMean: (share) => `В среднем ФВ выполняют ${share} всех рабочих потоков.`,
     node: "Узел", cfs: "ФВ", copies: "Копии", objects: "Объекты", bytes: "Память", inner: "Внутр.",
     outer: "Внешн.",
     running: "В работе", workers: "Потоки", utilisation: "Загрузка", ready_queue: "Очередь", weight: "Вес",

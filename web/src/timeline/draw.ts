@@ -406,7 +406,7 @@ function drawAxisLabels(g: Draw, s: Scene): void {
 }
 
 export interface Marks {
-  now: number;
+  now: number | null; // the cursor
   sel: Interval | null;
   hover: { row: Row; from: number; to: number } | null;
   picked: { lane: number; t: number }[]; // where the picked CF started
@@ -471,6 +471,7 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     g.fill();
     g.stroke();
   }
+  if (m.now === null) return g.restore();
   const x = xOf(s, m.now);
   g.fillStyle = p.link;
   g.fillRect(x - 0.75, 0, 1.5, s.height);

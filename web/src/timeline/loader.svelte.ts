@@ -2,9 +2,9 @@
 
 import type { Boxes } from "../api";
 import { ApiError, get, getBinary, runPath } from "../lib/client";
+import { common } from "../lib/i18n";
 import { current } from "../lib/run.svelte";
 import { app, type Interval } from "../lib/state.svelte";
-import { toast } from "../lib/toast.svelte";
 import { around, BoxSet, worthAsking, type Density } from "./boxes";
 import { ranges } from "./layout";
 import { blocksOf, decode, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile,
@@ -21,6 +21,11 @@ export class Loader {
   /** The number of boxes if they are too many to be shown, otherwise 0. */
   tooMany = $state(0);
   loading = $state(false);
+  /** Why the newest request failed, or null. */
+  error = $state<string | null>(null);
+  /** Whether there is anything to draw yet. */
+  any = $state(false);
+  readonly since = performance.now();
 
   private running = new Map<string, AbortController>();
   private boxControl: AbortController | undefined;
@@ -52,6 +57,14 @@ export class Loader {
   single = async (from: number, to: number, lane: number): Promise<Pick<Boxes, "cfs" | "more">> =>
     this.boxes?.covers([from, to], [lane]) ? this.boxes.data : get<Boxes>(runPath("boxes"),
       { from, to, lanes: lane, limit: 2000 });
+
+  /** Asks again for what failed. */
+  refresh = (): void => {
+    this.error = null;
+    this.failed.clear();
+    this.next();
+    void this.askBoxes();
+  };
 
   stop(): void {
     clearTimeout(this.timer);
@@ -114,17 +127,24 @@ export class Loader {
       if (data && !control.signal.aborted) {
         this.cache.put({ key: k, ...data, epoch, asked, used: 0 });
         this.failed.delete(name);
+        this.any = true;
+        this.error = null;
       }
     } catch (e) {
       if (!control.signal.aborted) {
         this.failed.set(name, performance.now());
-        if (!(e instanceof ApiError && e.status === 503)) toast((e as Error).message);
+        this.failedWith(e);
       }
     }
     if (this.running.get(name) === control) this.running.delete(name);
     if (control.signal.aborted) return;
     this.changed++;
     this.next();
+  }
+
+  // A live run of which nothing has arrived yet is no failure.
+  private failedWith(e: unknown): void {
+    if (!(e instanceof ApiError && e.status === 503)) this.error = (e as Error).message || common.unreachable;
   }
 
   private async askBoxes(): Promise<void> {
@@ -162,7 +182,7 @@ export class Loader {
     } catch (e) {
       if (control.signal.aborted) return;
       this.boxAsked = "";
-      if (!(e instanceof ApiError && e.status === 503)) toast((e as Error).message);
+      this.failedWith(e);
     }
     this.changed++;
   }

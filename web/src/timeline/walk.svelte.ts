@@ -56,6 +56,9 @@ export async function neighbour(source: Source, lane: number, t: number, at: Sto
   return null;
 }
 
+// Without a cursor a walk begins where the view does.
+const cursor = () => app.now ?? app.visible[0];
+
 export class Walk {
   at = $state.raw<Stop | null>(null);
   private turn = 0;
@@ -67,13 +70,13 @@ export class Walk {
   /** Moves to the next or the previous CF of the lane. */
   async along(way: 1 | -1, lane: number): Promise<void> {
     const at = this.at?.lane === lane && this.at.start === app.t ? this.at : null;
-    await this.go(() => neighbour(this.source, lane, at?.start ?? app.now, at, way, this.width(), app.end));
+    await this.go(() => neighbour(this.source, lane, at?.start ?? cursor(), at, way, this.width(), app.end));
   }
 
   /** Moves to what a lane runs at the cursor's time, otherwise to the next CF, otherwise to the last one
    * before. */
   async enter(lane: number): Promise<void> {
-    const t = app.now;
+    const t = cursor();
     await this.go(async () => {
       const here = stops(await this.source(t, t + 1, lane), lane).findLast((s) => s.start <= t && s.end > t);
       return here ?? (await neighbour(this.source, lane, t, null, 1, this.width(), app.end)) ??
