@@ -122,11 +122,11 @@ func (t *tables) df(ref dfRef, name uint32, identity []int64) DF {
 		id := trace.IdentityID(identity)
 		if old, ok := t.byID[id]; !ok {
 			t.byID[id] = next
-		} else if slices.Equal(m.identity(old), identity) {
+		} else if m.identified(old, identity) {
 			return old
 		} else {
 			for _, df := range t.clash[id] {
-				if slices.Equal(m.identity(df), identity) {
+				if m.identified(df, identity) {
 					return df
 				}
 			}
@@ -161,6 +161,12 @@ func (t *tables) lateDF(ref dfRef, name func() string) DF {
 		t.late[ref] = df
 	}
 	return df
+}
+
+// identified tells whether a DF has an identity list.
+func (m *Model) identified(df DF, list []int64) bool {
+	var space [8]int64
+	return slices.Equal(m.AppendIdentity(space[:0], df), list)
 }
 
 // identity is AppendIdentity for a new list.

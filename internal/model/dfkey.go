@@ -84,7 +84,8 @@ func (m *Model) CodeAt(node int, site uint64) int {
 // DFID gives the 64-bit id of a DF, the same in all models of a run; 0 where no definition of the DF was
 // read.
 func (m *Model) DFID(df DF) uint64 {
-	identity := m.identity(df)
+	var space [8]int64
+	identity := m.AppendIdentity(space[:0], df)
 	if len(identity) == 0 {
 		return 0
 	}

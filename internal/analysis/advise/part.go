@@ -121,7 +121,7 @@ func newPart(m *model.Model, g procs.Group) (*executions, error) {
 			Worker: noWorker, Site: m.SiteOf[m.ExecCF[e]], Given: len(m.Inputs(e)) > 0}
 		edges += len(m.Inputs(e))
 	}
-	p.Edges = make([]edge, 0, edges)
+	p.Edges = make([]edge, 0, edges+len(m.Requests))
 	number := uint32(0)
 	silent := m.Info.Settings["core_waits"] == slou.UnknownCoreWaits
 	for id, w := range m.AllWorkers() {

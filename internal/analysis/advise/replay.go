@@ -241,11 +241,12 @@ func (r *replay) lateBy(e uint32, handedOut int64) int64 {
 // stays. Of the time for which workers had no core, a part follows the number of CFs, see
 // (*advisor).ownDoing. So does what CFs on their way to other nodes take beyond the latency of the link.
 func (r *replay) merged(times int64, part float64, latency int64) change {
-	runs := map[*model.Code]int64{}
+	runs := make([]int64, len(r.m.Codes))
+	code := func(e uint32) int { return r.m.Sites[r.List[e].Site].Code }
 	for _, e := range r.order {
-		runs[r.code(e)]++
+		runs[code(e)]++
 	}
-	often := func(e uint32) bool { return runs[r.code(e)] > times }
+	often := func(e uint32) bool { return runs[code(e)] > times }
 	gone := part * (1 - 1/float64(times))
 	return change{
 		rest: func(e uint32, ns int64) int64 {
