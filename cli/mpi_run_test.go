@@ -88,7 +88,7 @@ func TestMPIResults(t *testing.T) {
 			for i, n := range info.Nodes {
 				p := info.Processes[i]
 				if pids[p.PID] = true; n.Host != crew.HostName() || n.Process != i || n.Workers != 1 || n.Part != "" ||
-					len(p.Monotonic) != 2 {
+					len(p.Monotonic) != 2 || p.CPU <= 0 {
 					t.Errorf("%+v %+v", n, p)
 				}
 				if span := p.Monotonic[1].Own - p.Monotonic[0].Own; span <= 0 ||

@@ -102,4 +102,7 @@ sub main() say();
 	if err != nil || info.Ended != trace.EndedDone || len(info.Inside) > 0 {
 		t.Errorf("%+v, %v", info, err)
 	}
+	if _, missing := os.Stat("/proc/stat"); missing == nil && info.Processes[0].CPU <= 0 {
+		t.Errorf("no processor time: %+v", info.Processes)
+	}
 }

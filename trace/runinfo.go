@@ -111,6 +111,10 @@ type ProcessInfo struct {
 	Cores      int    `json:"cores,omitempty"`      // cores available to the process
 	Affinity   string `json:"affinity,omitempty"`   // list of cores as in /proc: "0-3,8"
 	GOMAXPROCS int    `json:"gomaxprocs,omitempty"` // 0: not a Go program
+	// CPU is the processor time that the process took during the run, Busy what all programs took on its
+	// cores meanwhile, to 10 ms a core; 0: not known.
+	CPU  int64 `json:"cpu_ns,omitempty"`
+	Busy int64 `json:"busy_ns,omitempty"`
 	// Monotonic pairs the clock of the process with CLOCK_MONOTONIC of its host, at the start and at the end
 	// of a run of several processes: those of one host share that clock.
 	Monotonic []ClockPair `json:"monotonic,omitempty"`

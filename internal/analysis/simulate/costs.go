@@ -83,7 +83,7 @@ func measure(g *graph, latency, known float64, unknown func() Costs) (c Costs, b
 	if c.Samples["create"] = counts[child]; counts[child] > 0 {
 		c.CreateNS = create + fit[child]
 	}
-	bandwidth = links(g.m, &c, latency, known, set)
+	bandwidth = links(g.m, &c, latency, known, g.together, set)
 	// Either way a thread that sleeps is woken, by one that goes on. The longest waited for something else.
 	if wake, transport := len(c.wakes), len(c.transports); wake == 0 && transport > 0 {
 		c.WakeNS = usual(slices.Clone(c.transports))

@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"math"
+
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -10,7 +12,8 @@ import (
 //
 // Others than this program may have had the core that a thread waited for, and will not be there again. But
 // its own threads will: as far as their CPU time explains what was waited for, that stays part of what was
-// measured. It leaves where every worker gets a core and there are some to spare. Where there was a spare
+// measured, and so does what others cannot have caused, having taken less: a kernel may let threads queue
+// while another core is idle, and takes time to wake one up. It leaves where every worker gets a core and there are some to spare. Where there was a spare
 // core and now is none, their whole CPU time slows the workers.
 type crowd struct {
 	cores  int     // of the recorded machine; 0: not known
@@ -54,7 +57,7 @@ func crowdOf(m *model.Model) (c crowd) {
 	extra := slou.ExtraCores(m)
 	c.extra = float64(extra) / float64(busy-waited)
 	if waited > 0 {
-		c.own = float64(min(waited, extra)) / float64(waited)
+		c.own = float64(min(waited, max(extra, waited-others(m)))) / float64(waited)
 		c.waited = c.own * float64(waited) / float64(busy-waited)
 	}
 	return c
@@ -77,3 +80,22 @@ func (c *crowd) slowdown(active float64, m *Machine) float64 {
 
 // spare tells whether a machine has a core that needs no worker.
 func spare(m *Machine) bool { return m.Cores < 0 || m.Cores > m.Nodes*m.Workers }
+
+// others is how much processor time other programs took on the cores of a run; where that is not known, all.
+func others(m *model.Model) (ns int64) {
+	type cores struct{ host, affinity string }
+	type load struct{ own, busy, cores int64 }
+	loads := map[cores]load{}
+	for _, p := range m.Info.Processes {
+		if p.Busy == 0 {
+			return math.MaxInt64
+		}
+		l := loads[cores{p.Host, p.Affinity}]
+		loads[cores{p.Host, p.Affinity}] = load{l.own + p.CPU, max(l.busy, p.Busy), int64(p.Cores)}
+	}
+	for _, l := range loads {
+		const tick = 10_000_000 // busy may be that much off, of each core
+		ns += max(0, l.busy-l.own-l.cores*tick)
+	}
+	return ns
+}

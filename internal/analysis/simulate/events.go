@@ -22,6 +22,7 @@ type event struct {
 	seq  uint64 // of events at one time, the one that was caused first comes first
 	a    uint32 // CF, input or value
 	w    uint32 // worker
+	by   uint32 // of a message: 1 + the worker that sent it, 0: none did
 	what happening
 }
 
@@ -31,7 +32,7 @@ func (e *event) before(o *event) bool { return e.t < o.t || e.t == o.t && e.seq 
 // the top, since most events cause another one, that takes its place.
 func (r *run) push(t int64, what happening, a, w uint32) {
 	r.seq++
-	r.put(event{t, r.seq, a, w, what})
+	r.put(event{t: t, seq: r.seq, a: a, w: w, what: what})
 }
 
 func (r *run) put(e event) {

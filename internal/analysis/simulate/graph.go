@@ -34,7 +34,9 @@ type graph struct {
 	size   []int64  // by value
 	pushed []bool   // by input: its value was sent to the CF without being asked for
 	steals int64
-	maker  []uint32 // by CF: 1 + the execution that created it
+	// together: nodes are threads of one process, so a worker that parks leaves its core to them.
+	together bool
+	maker    []uint32 // by CF: 1 + the execution that created it
 
 	madeIn  []uint32 // by value: 1 + the execution that made it
 	started []uint32 // executions in the order of their recorded starts
@@ -50,7 +52,7 @@ type graph struct {
 // newGraph finds what the run of a model had to do.
 func newGraph(ctx context.Context, m *model.Model) (*graph, error) {
 	g := &graph{m: m, crowd: crowdOf(m), first: make([]uint32, len(m.Created)+1),
-		late: make([]bool, len(m.Sites))}
+		late: make([]bool, len(m.Sites)), together: len(m.Processes) < 2}
 	busy := m.BusyUntil()
 	var order []uint32 // executions of the model in the order of g
 	for i := range m.Created {

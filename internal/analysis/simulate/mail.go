@@ -6,6 +6,15 @@ package simulate
 type box struct {
 	come, coming fifo[event]
 	until        int64
+	call         uint64 // the event at which the first of come is received, if that stays
+	waking       bool   // until then the thread is being woken
+}
+
+// call sets when a node receives the first message of its box.
+func (r *run) call(node int, t int64, waking bool) {
+	r.push(t, received, uint32(node), 0)
+	box := &r.boxes[node]
+	box.call, box.waking = r.seq, waking
 }
 
 // send lets something arrive at another node. wait is what passes before it is sent. It gives what sending
@@ -29,7 +38,10 @@ func (r *run) send(from, to int, bytes int64, wait float64, what happening, a ui
 		*free = t
 	}
 	r.seq++
-	e := event{t + int64(latency), r.seq, a, uint32(from), what | due}
+	e := event{t: t + int64(latency), seq: r.seq, a: a, w: uint32(from), what: what | due}
+	if latency == 0 && bandwidth == 0 && r.g.together {
+		e.by = r.by
+	}
 	coming := &r.boxes[to].coming
 	if n := len(coming.items); coming.empty() || coming.items[n-1].t <= e.t {
 		coming.items = append(coming.items, e)
@@ -57,10 +69,22 @@ func (r *run) delivered(e *event) {
 		return
 	}
 	c := &r.m.Costs
-	if box.until < r.now {
-		r.after(take(c.transports, &r.taken.transport, c.TransportNS), received, uint32(node), 0)
-	} else {
-		r.push(box.until+int64(c.HandleNS), received, uint32(node), 0)
+	if box.until >= r.now {
+		r.call(node, box.until+int64(c.HandleNS), false)
+		return
+	}
+	r.call(node, r.now+int64(take(c.transports, &r.taken.transport, c.TransportNS)), true)
+	if e.by != 0 {
+		r.wakes[e.by-1] = uint32(node) + 1
+	}
+}
+
+// handOver gives the core of a worker that parks to the receiver of messages that it has just woken: in one
+// process that one need not wait for another core any longer.
+func (r *run) handOver(w uint32) {
+	node := int(r.wakes[w]) - 1
+	if r.wakes[w] = 0; node >= 0 && r.boxes[node].waking {
+		r.call(node, r.now+int64(r.m.Costs.HandleNS), false)
 	}
 }
 
@@ -77,9 +101,12 @@ func (r *run) receiver(e *event) int {
 	return r.home(e.a)
 }
 
-// receive lets a node take the first message of its box.
-func (r *run) receive(node int) {
+// receive lets a node take the first message of its box, at an event.
+func (r *run) receive(node int, event uint64) {
 	box := &r.boxes[node]
+	if event != box.call {
+		return // it was called earlier
+	}
 	e := *box.come.first()
 	box.come.drop()
 	r.flying[node]--
@@ -103,9 +130,9 @@ func (r *run) receive(node int) {
 	if r.crowded && r.active >= r.m.Cores {
 		r.debt += ns + r.m.Costs.HandleNS
 	}
-	box.until = r.now + int64(ns)
+	box.until, box.waking = r.now+int64(ns), false
 	if !box.come.empty() {
-		r.push(box.until+int64(r.m.Costs.HandleNS), received, uint32(node), 0)
+		r.call(node, box.until+int64(r.m.Costs.HandleNS), false)
 	}
 }
 

@@ -102,7 +102,7 @@ func answersAtOnce(m *model.Model, msg *model.Message) bool {
 // links measures what a message and an answer take, beyond the latency of an emulated link, which is given
 // in nanoseconds. It gives the bytes per second of a link, 0 where even large messages take no longer than
 // small ones. The quickest quarter tells of that: others waited for a core.
-func links(m *model.Model, c *Costs, latency, known float64,
+func links(m *model.Model, c *Costs, latency, known float64, together bool,
 	set func(to *float64, name string, list []float64)) (bandwidth float64) {
 	all := flights(m, latency, known, c.CopyNS)
 	var sizes []int64
@@ -112,18 +112,21 @@ func links(m *model.Model, c *Costs, latency, known float64,
 	slices.Sort(sizes)
 	var asleep, awake, perByte []float64
 	var began []int64
+	var handed []bool
 	for _, f := range all {
 		ns := max(0, float64(f.received)-f.due)
 		switch {
 		case f.bytes > sizes[len(sizes)/2]:
 		case f.slept:
 			asleep, began = append(asleep, ns), append(began, f.sent)
+			handed = append(handed, together && latency == 0 && known == 0 && handedOver(m, &f))
 		default:
 			awake = append(awake, float64(f.received-f.before))
 		}
 	}
 	c.Samples["transport"], c.Samples["handle"] = len(asleep), len(awake)
 	if len(asleep) > 0 {
+		longer(asleep, handed)
 		c.transports = inTime(asleep, began)
 		c.TransportNS = mean(asleep)
 		slices.Sort(asleep)
@@ -151,6 +154,44 @@ func links(m *model.Model, c *Costs, latency, known float64,
 	}
 	set(&c.AnswerNS, "answer", answers)
 	return bandwidth
+}
+
+// handedOver tells whether the receiver of a message did not have to wait any longer because a worker of the
+// sender's node parked, and left it its core.
+func handedOver(m *model.Model, f *flight) bool {
+	const soon = 5000
+	for i := range m.Nodes[f.from].Workers {
+		idle := m.Nodes[f.from].Workers[i].Idle
+		k, _ := slices.BinarySearchFunc(idle, f.received-soon, func(i model.Interval, t int64) int {
+			return cmp.Compare(i.From, t)
+		})
+		if k < len(idle) && idle[k].From > f.sent && idle[k].From <= f.received {
+			return true
+		}
+	}
+	return false
+}
+
+// longer replaces samples that were cut short by the mean of those longer ones that were not.
+func longer(list []float64, cut []bool) {
+	var whole []float64
+	for i, v := range list {
+		if !cut[i] {
+			whole = append(whole, v)
+		}
+	}
+	slices.Sort(whole)
+	means := make([]float64, len(whole)) // of those from there on
+	sum := 0.0
+	for i := len(whole) - 1; i >= 0; i-- {
+		sum += whole[i]
+		means[i] = sum / float64(len(whole)-i)
+	}
+	for i, v := range list {
+		if k, _ := slices.BinarySearch(whole, v); cut[i] && k < len(whole) {
+			list[i] = means[k]
+		}
+	}
 }
 
 // inTime gives samples in the order of their times.

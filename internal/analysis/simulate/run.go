@@ -38,7 +38,8 @@ type run struct {
 	flying []int32  // by node: messages on their way to it
 	boxes  []box    // by node
 	idle   []bool   // by worker: it was parked when it looked last
-	called bool     // what happens is the receipt of a message
+	wakes  []uint32 // by worker: 1 + the node whose receiver of messages it woke last
+	by     uint32   // 1 + the worker that does what happens; 0: none does
 	// Where no core is to spare, whoever receives messages takes one from a worker. In a recorded run with
 	// messages that is part of what was measured; in one without them (crowded) it comes on top.
 	crowded bool
@@ -120,7 +121,8 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		asked: make([]bool, len(g.first)-1), awaits: make([]uint32, len(g.first)-1), have: make([]bool, len(g.in)),
 		of: make([]uint32, len(g.in)), next: make([]uint32, len(g.in)), first: make([]uint32, len(g.home)),
 		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed), flying: make([]int32, m.Nodes),
-		boxes: make([]box, m.Nodes), idle: make([]bool, m.Nodes*m.Workers)}
+		boxes: make([]box, m.Nodes), idle: make([]bool, m.Nodes*m.Workers),
+		wakes: make([]uint32, m.Nodes*m.Workers)}
 	for n := range r.boxes {
 		r.boxes[n].until = -1
 	}
@@ -165,7 +167,9 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			break
 		}
 		r.now = e.t
-		r.called = e.what == received
+		if r.by = e.w + 1; e.what > executed {
+			r.by = 0
+		}
 		switch e.what {
 		case workerFree:
 			r.rec.worker(e.w)
@@ -177,7 +181,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			r.rec.worker(e.w)
 			r.finish(e.a, e.w)
 		case received:
-			r.receive(int(e.a))
+			r.receive(int(e.a), e.seq)
 		case thiefCame:
 			r.serveThief(int(e.w), int(e.a))
 		default:
@@ -252,7 +256,7 @@ func (r *run) enqueue(node int, cf uint32, woken bool) (woke bool) {
 		q.parked = q.parked[:n-1]
 		r.active++
 		r.res.Woken++
-		if c := &r.m.Costs; r.called {
+		if c := &r.m.Costs; r.by == 0 {
 			r.after(take(c.resumes, &r.taken.resume, c.ResumeNS), workerFree, 0, w)
 		} else {
 			r.after(take(c.wakes, &r.taken.wake, c.WakeNS), workerFree, 0, w)
@@ -262,7 +266,7 @@ func (r *run) enqueue(node int, cf uint32, woken bool) (woke bool) {
 	return false
 }
 
-// free lets a worker take the next CF.
+// free lets a worker take the next CF, or park.
 func (r *run) free(w uint32) {
 	node := r.nodeOf(w)
 	q := &r.queues[node]
@@ -272,6 +276,7 @@ func (r *run) free(w uint32) {
 		r.idle[w] = true
 		r.active--
 		r.rec.idle(w, r.now)
+		r.handOver(w)
 		return
 	}
 	r.rec.busy(w, r.now)

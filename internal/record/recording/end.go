@@ -23,6 +23,7 @@ import (
 type ending struct {
 	Nodes  []trace.NodeInfo // of it: what could not be written
 	Clock  trace.ClockPair  // at the end
+	Load   crew.Load        // of the run
 	Lost   uint64           // events that were not recorded
 	Failed string           // why its trace is not complete
 	Module bool             // a module failed; the user was told
@@ -56,6 +57,7 @@ func (r *Recording) End(runErr, outcome error) error {
 		}
 		if r.trace != nil && speaks {
 			r.noteNodes(e.Nodes)
+			r.noteLoad(rank, e.Load)
 			if many {
 				r.info.Processes[rank].Monotonic = append(r.info.Processes[rank].Monotonic, e.Clock)
 			}
@@ -90,7 +92,7 @@ func (r *Recording) End(runErr, outcome error) error {
 
 // endPart completes the files of this process.
 func (r *Recording) endPart() ending {
-	e := ending{Clock: clockPair()}
+	e := ending{Clock: clockPair(), Load: crew.LoadNow().Since(r.load)}
 	if r.trace == nil {
 		return e
 	}
@@ -114,6 +116,12 @@ func (r *Recording) noteNodes(nodes []trace.NodeInfo) {
 			known.Unwritten, known.Error = n.Unwritten, n.Error
 		}
 	}
+}
+
+// noteLoad notes the processor time that a process took, and all programs on its cores.
+func (r *Recording) noteLoad(rank int, load crew.Load) {
+	p := &r.info.Processes[rank]
+	p.CPU, p.Busy = load.Own, load.Busy
 }
 
 // StayInside tells who follows the trace of a CF that has not come back from user code so far. Rank 0 knows
@@ -236,6 +244,7 @@ func (r *Recording) Interrupted(v *crew.Voice, say, flush func(), runErr error) 
 			err = errors.New(e.Failed)
 		}
 		r.noteNodes(e.Nodes)
+		r.noteLoad(r.crew.Rank(), e.Load)
 		r.noteEnd(runErr, outcome)
 		err = errors.Join(err, r.writeInfo(r.crew.Speaks()))
 		r.endSource()

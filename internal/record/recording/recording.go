@@ -71,6 +71,7 @@ type Recording struct {
 	source   *stream.NodeFile // what this process of many sends; nil: nothing, or a queue
 	group    []int            // nodes that are sent to the same collector as that of this process
 	left     bool             // a module did not return when it was to finish
+	load     crew.Load        // at the start
 }
 
 // Start starts the modules that the plan switches on. All processes of a run call it.
@@ -100,6 +101,7 @@ func Start(v *crew.Voice, c *crew.Crew, o *Options, plan *config.Plan) (*Recordi
 		return r, nil
 	}
 	if err = r.startModules(v.Terminal, uses, plan); err == nil {
+		r.load = crew.LoadNow()
 		return r, nil
 	}
 	if r.run != nil {

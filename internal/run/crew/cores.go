@@ -5,8 +5,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -21,6 +23,38 @@ func ThisProcess() trace.ProcessInfo {
 
 // AvailableCores is the number of cores this process may use.
 func AvailableCores() int { return runtime.NumCPU() }
+
+// Load is processor time since some moment: of this process, and of all programs on the cores that it may use.
+type Load struct{ Own, Busy int64 }
+
+// LoadNow reads both in nanoseconds; they are 0 where the system does not tell.
+func LoadNow() Load {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return Load{}
+	}
+	return Load{clock.ProcessCPU(), busy(string(text), words.CoreList(Affinity()))}
+}
+
+// Since is what was taken since an earlier moment.
+func (l Load) Since(before Load) Load { return Load{l.Own - before.Own, l.Busy - before.Busy} }
+
+// busy adds up what /proc/stat has of some cores.
+func busy(stat string, cores []int) (ns int64) {
+	const tick = 10_000_000 // whatever the kernel's own ticks are
+	for line := range strings.Lines(stat) {
+		fields := strings.Fields(line)
+		core, err := strconv.Atoi(strings.TrimPrefix(fields[0], "cpu"))
+		if err != nil || !slices.Contains(cores, core) || len(fields) < 9 {
+			continue
+		}
+		for _, k := range []int{1, 2, 3, 6, 7, 8} { // not idle, nor waiting for a disk
+			n, _ := strconv.ParseInt(fields[k], 10, 64)
+			ns += n * tick
+		}
+	}
+	return ns
+}
 
 // OnlineCores is the number of cores of the machine, at least the available ones.
 func OnlineCores() int {
