@@ -106,7 +106,7 @@ type perfettoNode struct {
 type heldChange struct{ t, bytes int64 }
 
 // settled is how long changes of the bytes held wait for earlier ones that other workers tell of later.
-const settled = int64(1e9)
+const settled = int64(1e8)
 
 // perfettoStream is the state of a stream; only who uses the stream may touch it.
 type perfettoStream struct {
@@ -291,6 +291,9 @@ func (m *Perfetto) counter(st *perfettoStream, head string, t int64) {
 // changed notes a change of the bytes held, and takes out what is old enough to be written.
 func (n *perfettoNode) changed(t, bytes int64) (due []heldChange) {
 	n.mu.Lock()
+	if len(n.changes) == cap(n.changes) { // append alone would copy a long list for each quarter more
+		n.changes = slices.Grow(n.changes, max(64, len(n.changes)))
+	}
 	n.changes = append(n.changes, heldChange{t, bytes})
 	old := t-n.changes[0].t > 2*settled
 	n.mu.Unlock()
