@@ -2,7 +2,7 @@ package words
 
 // Nouns are what is counted, by its English name.
 var Nouns = map[string]Noun{
-	"CF": CFs, "DF": DFs, "worker": Workers, "message": Messages, "event": Events, "time": Times,
+	"CF": CFs, "DF": DFs, "worker": Workers, "message": Messages, "wait": Waits, "event": Events, "time": Times,
 	"byte":    {"byte", "bytes", [3]string{"байт", "байта", "байт"}},
 	"node":    {"node", "nodes", [3]string{"узел", "узла", "узлов"}},
 	"thread":  {"thread", "threads", [3]string{"поток", "потока", "потоков"}},

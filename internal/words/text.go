@@ -87,6 +87,7 @@ var (
 	Cores    = Noun{"core", "cores", [3]string{"ядро", "ядра", "ядер"}}
 	Messages = Noun{"message", "messages", [3]string{"сообщение", "сообщения", "сообщений"}}
 	Events   = Noun{"event", "events", [3]string{"событие", "события", "событий"}}
+	Waits    = Noun{"wait", "waits", [3]string{"ожидание", "ожидания", "ожиданий"}}
 	Times    = Noun{"time", "times", [3]string{"раз", "раза", "раз"}}
 )
 

@@ -85,6 +85,19 @@ export interface Patterns {
     | null;
   problems: string[] | null;
 }
+/** GET /api/runs/ID/reasons?from&to&lang: why an interval is slow. What is known of the whole run only, and
+ * what would have to be simulated, is not said of it. */
+export interface Reasons { wall_ns: number; total_ns: number; advice: Advice[]; causes: Report["causes"];
+  fragments: Report["fragments"] }
+/** GET /api/runs/ID/source?file: a source file that code fragments name, as it is beside the trace now. */
+export interface Source { file: string; text: string }
+/** GET /api/runs/ID/waits?factors&parts&producer&consumer&code&df&link&lanes&from&to&limit&windows: the waits
+ * behind a reason: all that fit, the longest of them first. factors "S,O", parts "dispatch,0->1", names of
+ * code fragments and DFs; code: producer or consumer. */
+export interface Waits { from: number; to: number; count: number; ns: number;
+  windows: number[] /* ns, by equal windows */; rows: Wait[] }
+export interface Wait { lane: number; from: number; to: number; factor: string; part: string;
+  consumer: string; consumer_title: string; producer: string; producer_title: string; df_title: string }
 export interface Share { ns: number; parts: Record<string, number>;
   measured_ns?: number /* of U: by threads' clocks */ }
 export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;

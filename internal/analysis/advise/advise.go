@@ -34,6 +34,8 @@ type Input struct {
 	Lifecycle *lifecycle.Result
 	Memory    *counters.Memory // bytes held
 	Pattern   *pattern.Result  // of a run with regions
+	// Part: SLOU is of a part of the run (slou.Options.Within). Then only rules speak that rest on nothing else.
+	Part bool
 }
 
 // Advice is one reason why the program is slow and what to try.
@@ -101,6 +103,10 @@ func (in Input) advice(f *facts) []Advice {
 	a := &advisor{Input: in, res: in.SLOU, facts: f, replay: f.replay}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
+	}
+	if in.Part {
+		a.part()
+		return a.finished()
 	}
 	if slou.OnlyRegions(f.m) {
 		if f.need.Regions {

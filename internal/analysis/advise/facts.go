@@ -63,8 +63,8 @@ const gatherGC = 25
 type needed struct{ Replay, Memory, Regions bool }
 
 func (in Input) needs() needed {
-	if in.SLOU == nil {
-		return needed{} // it is not rank 0
+	if in.SLOU == nil || in.Part {
+		return needed{} // it is not rank 0, or everything but SLOU is of the whole run
 	}
 	if slou.OnlyRegions(in.Model) {
 		return needed{Regions: slow(in.SLOU) && in.Pattern != nil}

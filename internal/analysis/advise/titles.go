@@ -10,6 +10,8 @@ var titles = map[string]words.Phrase{
 		"Одни узлы простаивают, когда на других есть готовые ФВ"},
 	"order": {"CFs that others wait for run late: run them first",
 		"ФВ, которых ждут другие, исполняются поздно: исполняйте их раньше"},
+	"latency":          {"Workers wait for messages", "Рабочие потоки ждут сообщений"},
+	"overhead":         {"The run-time system takes the time", "Время уходит на исполнительную систему"},
 	"parallelism":      {"Too few CFs are ready at the same time", "Одновременно готово слишком мало ФВ"},
 	"fewer-workers":    {"Fewer workers would be as fast", "Меньше рабочих потоков дали бы ту же скорость"},
 	"too-many-nodes":   {"Fewer nodes would be faster", "На меньшем числе узлов было бы быстрее"},

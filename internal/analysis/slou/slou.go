@@ -48,6 +48,10 @@ type Options struct {
 	// shorter than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
 	Windows  int
 	WindowNS int64
+	// Within makes Compute add up that part of the run only, on the model's clock: a CF counts in full if
+	// it was executed there at all, with the useful time that it had there. nil: the whole run. What the
+	// trace tells of the whole run only stays so: messages, hosts, processor time beyond the workers is left out.
+	Within *model.Interval
 }
 
 // computation is a division in progress, in one of the processes that share the run.
@@ -132,6 +136,14 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	return c.result(all)
 }
 
+// wall is the length of what is added up.
+func (c *computation) wall() int64 {
+	if c.opt.Within != nil {
+		return max(min(c.opt.Within.To, c.m.End)-max(c.opt.Within.From, c.m.Start), 0)
+	}
+	return c.m.Wall()
+}
+
 // processSums is what the workers of a process add up to.
 type processSums struct {
 	Workers []*sums
@@ -154,6 +166,9 @@ func (c *computation) sum(ctx context.Context) (*processSums, error) {
 		}
 		workers[i] = s
 		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
+		if c.opt.Within != nil {
+			s.within(d, *c.opt.Within)
+		}
 		return d.run()
 	})
 	if err != nil {
@@ -177,7 +192,7 @@ func (p *processSums) join(_ int, theirs *processSums) error {
 func (c *computation) result(p *processSums) (*Result, error) {
 	m, t := c.m, p.Tally
 	null, missing := missingEvents(m, p.Facts.Uses)
-	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: m.Wall(), Missing: missing,
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: c.wall(), Missing: missing,
 		Killed:     m.Killed,
 		DataInputs: c.opt.Rule.dataOnly(), Source: c.opt.Rule == RuleSource,
 		OneOff:   m.Info.Settings["core_waits"] == UnknownCoreWaits && m.Count[trace.KindThreadTime] > 0,
@@ -212,7 +227,9 @@ func (c *computation) result(p *processSums) (*Result, error) {
 		res.Nodes, nodes = append(res.Nodes, node), append(nodes, sum)
 		all.join(sum)
 	}
-	res.ExtraCoresNS = p.Facts.Awake.extra(m)
+	if c.opt.Within == nil {
+		res.ExtraCoresNS = p.Facts.Awake.extra(m)
+	}
 	if res.ExtraCoresNS > 0 {
 		extra := cell(FactorO, PartExtra)
 		all.Cells[extra] += res.ExtraCoresNS

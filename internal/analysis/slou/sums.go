@@ -88,6 +88,29 @@ func (s *sums) executed(cf model.CF, useful int64, measured bool) {
 	}
 }
 
+// within makes a divider add to s only what is within an interval.
+func (s *sums) within(d *divider, in model.Interval) {
+	useful, ran := int64(0), false // of the execution under way
+	d.visit = func(p *Piece) {
+		q := *p
+		q.From, q.To = max(p.From, in.From), min(p.To, in.To)
+		if q.From >= q.To {
+			return
+		}
+		s.add(&q)
+		if q.Factor == FactorU {
+			useful, ran = useful+q.To-q.From, true
+		}
+	}
+	d.structured = nil // what it costs is known of whole executions only
+	d.executed = func(cf model.CF, _ int64, measured bool) {
+		if ran {
+			s.executed(cf, useful, measured)
+		}
+		useful, ran = 0, false
+	}
+}
+
 func (t *tally) ran(cf model.CF, ns int64) {
 	c := &t.Structured[t.m.CodeOf(cf)]
 	c.Count++

@@ -50,6 +50,15 @@ func (p *params) text(name string, max int) string {
 	return v
 }
 
+// words are separated by commas; nil: none are given.
+func (p *params) words(name string) []string {
+	v := p.text(name, 1000)
+	if v == "" {
+		return nil
+	}
+	return strings.Split(v, ",")
+}
+
 func (p *params) number(name string, least, most, preset int64) int64 {
 	v := p.q.Get(name)
 	if v == "" {

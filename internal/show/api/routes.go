@@ -39,6 +39,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"":                         s.run,
 		"/report":                  askReport,
 		"/checks":                  askChecks,
+		"/reasons":                 askReasons,
+		"/source":                  askSource,
+		"/waits":                   about((*live.Snapshot).Timeline, waits),
 		"/factors":                 askFactors,
 		"/tile":                    about((*live.Snapshot).Timeline, tile),
 		"/boxes":                   about((*live.Snapshot).Timeline, boxes),
@@ -277,6 +280,22 @@ func askReport(q *question) (any, error) {
 	}
 	text, err := s.ReportJSON(q.lang())
 	return json.RawMessage(text), err
+}
+
+// askReasons gives the reasons of an interval.
+func askReasons(q *question) (any, error) {
+	s, from, to, err := q.within()
+	if err != nil {
+		return nil, err
+	}
+	return s.Reasons(q.ctx, from, to, q.lang())
+}
+
+func waits(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+	return t.Longest(timeline.WaitQuery{From: from, To: to, Factors: q.words("factors"), Parts: q.words("parts"),
+		Producer: q.text("producer", 200), Consumer: q.text("consumer", 200), Code: q.text("code", 200),
+		DF: q.text("df", 200), Link: q.text("link", 50), Lanes: q.lanes(),
+		Limit: int(q.number("limit", 1, 10_000, 1000)), Windows: int(q.number("windows", 1, 4096, 300))})
 }
 
 func askFactors(q *question) (any, error) {

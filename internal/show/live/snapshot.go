@@ -8,9 +8,12 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/show/view/fragments"
@@ -164,6 +167,38 @@ func (s *Snapshot) Report(lang string) (*report.Everything, error) {
 	}
 	return all.In(lang), nil
 }
+
+// Reasons are why an interval of the run is slow, and where its time went. Times are nanoseconds since the
+// start of the run.
+type Reasons struct {
+	WallNS    int64           `json:"wall_ns"`
+	TotalNS   int64           `json:"total_ns"`
+	Advice    []advise.Advice `json:"advice"`
+	Causes    []slou.Cause    `json:"causes"`
+	Fragments []slou.Fragment `json:"fragments"`
+}
+
+// Reasons divides an interval of the run as a report does, with sentences in a language, "en" or "ru".
+func (s *Snapshot) Reasons(ctx context.Context, from, to int64, lang string) (*Reasons, error) {
+	var out *Reasons
+	err := s.Do(ctx, slouBytes*int64(s.Model.Executions()), func(ctx context.Context) error {
+		in := model.Interval{From: s.Model.Start + from, To: s.Model.Start + to}
+		res, err := slou.Compute(ctx, s.Model, slou.Options{Parallel: s.parallel, Within: &in}, procs.Alone())
+		if err != nil {
+			return err
+		}
+		list, err := advise.Advise(advise.Input{Model: s.Model, SLOU: res, Part: true}, procs.Alone())
+		for i := range list {
+			list[i] = list[i].In(words.LangOf(lang))
+		}
+		out = &Reasons{res.WallNS, res.TotalNS, append([]advise.Advice{}, list...), res.Causes, res.Fragments}
+		return err
+	})
+	return out, err
+}
+
+// slouBytes is about how much memory the division takes per execution.
+const slouBytes = 16
 
 // ReportJSON is what `whyslow report --json` writes, in a language and without white space.
 func (s *Snapshot) ReportJSON(lang string) ([]byte, error) {

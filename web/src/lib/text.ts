@@ -1,6 +1,6 @@
 // The words of the frame around the views.
 
-import { dictionary } from "./i18n";
+import { counted, dictionary } from "./i18n";
 
 export const text = dictionary(
   {
@@ -29,6 +29,14 @@ export const text = dictionary(
     notExported: (why: string) => `The trace could not be saved: ${why}`, notSet: "(not set)",
     unset: "No cursor is set. A click in a plot, in the timeline or on this bar sets it",
     died: "The run ended here without being done",
+    waitsOf: "Waits", noWaits: "No wait is like this here.",
+    waitsSum: (n: number, t: string) => `${counted(n, "wait")}, ${t}`, waitBefore: "The wait before",
+    waitNext: "The next wait, from the longest on", waitsLongest: (n: string) => `the ${n} longest`,
+    closeReason: "Stop marking these waits",
+    sourceHelp: "Beside each line: the time of its CFs. The bar adds the time lost before them.",
+    lineCost: (ran: string, lost: string) => `ran ${ran}; ${lost} were lost before it`,
+    notHere: "It did not run in this interval.",
+    keyWaits: "the next and the previous wait of a reason",
     doubts: "Doubts about these figures", doubtCount: (n: number) => `${n} reasons`,
     lostSoFar: (n: string) => `Events lost so far: ${n}. Their time is in no factor.`,
     filterOff_: "Nothing in this view obeys this filter",
@@ -93,6 +101,14 @@ export const text = dictionary(
     notExported: (why) => `Сохранить трассу не удалось: ${why}`, notSet: "(не задан)",
     unset: "Курсор не поставлен. Его ставит щелчок на графике, на временной шкале или на этой полосе",
     died: "Здесь запуск оборвался",
+    waitsOf: "Ожидания", noWaits: "Таких ожиданий здесь нет.",
+    waitsSum: (n, t) => `${counted(n, "wait")}, ${t}`, waitBefore: "Предыдущее ожидание",
+    waitNext: "Следующее ожидание, начиная с самого долгого", waitsLongest: (n) => `${n} самых долгих`,
+    closeReason: "Не отмечать эти ожидания",
+    sourceHelp: "У каждой строки — время её ФВ. Полоса добавляет потерянное перед ними.",
+    lineCost: (ran, lost) => `выполнялось ${ran}; перед этим потеряно ${lost}`,
+    notHere: "В этом интервале он не выполнялся.",
+    keyWaits: "следующее и предыдущее ожидание причины",
     doubts: "Сомнения в этих числах", doubtCount: (n) => `причин: ${n}`,
     lostSoFar: (n) => `Пока потеряно событий: ${n}. Их время не входит ни в один фактор.`,
     filterOff_: "В этом виде отбор ни на что не действует",

@@ -5,7 +5,7 @@ export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "e
   "compare", "patterns", "whatif"] as const;
 export type ViewName = (typeof viewNames)[number];
 export type Interval = [from: number, to: number];
-export const pickKinds = ["cf", "df", "link", "code", "node"] as const;
+export const pickKinds = ["cf", "df", "link", "code", "node", "line"] as const;
 export interface Pick {
   kind: (typeof pickKinds)[number];
   key: string;

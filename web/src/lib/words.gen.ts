@@ -38,6 +38,7 @@ export const nouns = {
   "structured CF": {"en":["structured CF","structured CFs"],"ru":["структурированный ФВ","структурированных ФВ","структурированных ФВ"]},
   "thread": {"en":["thread","threads"],"ru":["поток","потока","потоков"]},
   "time": {"en":["time","times"],"ru":["раз","раза","раз"]},
+  "wait": {"en":["wait","waits"],"ru":["ожидание","ожидания","ожиданий"]},
   "window": {"en":["window","windows"],"ru":["окно","окна","окон"]},
   "worker": {"en":["worker","workers"],"ru":["рабочий поток","рабочих потока","рабочих потоков"]},
 };

@@ -1,7 +1,7 @@
 // Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
 // the screen and into an SVG. Nothing out of sight is looked at.
 
-import { FACTOR, type Arrow, type Code, type CriticalPath } from "../api";
+import { FACTOR, type Arrow, type Code, type CriticalPath, type Wait } from "../api";
 import { tickTimes } from "../lib/axis";
 import { codeColor, factorColor, mix, palette, rgb, textOn } from "../lib/colors";
 import { factors, tickLabel } from "../lib/i18n";
@@ -411,7 +411,22 @@ export interface Marks {
   hover: { row: Row; from: number; to: number } | null;
   picked: { lane: number; t: number }[]; // where the picked CF started
   stop: { lane: number; start: number; end: number } | null; // the stop that the keyboard has reached
+  waits: readonly Wait[]; // of the chosen reason
+  wait: Wait | null; // the one that was stepped to
   known: number | null; // for a live run: up to here single CFs are known
+}
+
+// A frame around a wait, light and dark, so that it shows on every colour.
+function drawWait(g: CanvasRenderingContext2D, s: Scene, w: Wait, line: number): void {
+  const row = s.layout.place.get(w.lane);
+  if (!row || w.to < s.visible[0] || w.from > s.visible[1]) return;
+  const [a, b] = [Math.max(xOf(s, w.from), labelWidth - 4), Math.min(xOf(s, w.to), s.width + 4)];
+  const p = palette();
+  for (const [style, width] of [[p.back, line + 1.5], [p.alarm, line]] as const) {
+    g.strokeStyle = style;
+    g.lineWidth = width;
+    g.strokeRect(a, axisHeight + row.y - s.scroll + 1, Math.max(b - a, 2), inner(s.layout) - 2);
+  }
 }
 
 /** Draws what follows the mouse and the cursor. */
@@ -439,6 +454,8 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     g.fillRect(b - 1, 0, 1, s.height);
     g.globalAlpha = 1;
   }
+  for (const w of m.waits) if (w !== m.wait) drawWait(g, s, w, 1.5);
+  if (m.wait) drawWait(g, s, m.wait, 4);
   if (m.hover) {
     g.strokeStyle = p.text;
     g.lineWidth = 1;
