@@ -38,6 +38,7 @@ type run struct {
 	flying []int32  // by node: messages on their way to it
 	boxes  []box    // by node
 	idle   []bool   // by worker: it was parked when it looked last
+	begins []bool   // by worker: its CF is one of those created whose turn it is
 	wakes  []uint32 // by worker: 1 + the node whose receiver of messages it woke last
 	by     uint32   // 1 + the worker that does what happens; 0: none does
 	// Where no core is to spare, whoever receives messages takes one from a worker. In a recorded run with
@@ -56,24 +57,28 @@ type run struct {
 const mostWoken = 8
 
 // queue holds the CFs of a node that can go on, and its workers that have nothing to do. Several workers take
-// first the CFs that were woken, because the input they waited for has come, but after so many turns one that
-// was created; a single one takes all in order.
+// first the CFs that were woken, because the input they waited for has come, and now and then some that were
+// created, as in package engine; a single one takes all in order.
 type queue struct {
 	woken, created fifo[uint32]
-	taken          int // from woken since the last from created
+	taken          int // from woken since the last turn of created
+	turn           int // how many CFs from created are still to run in its turn
 	parked         []uint32
 }
 
 func (q *queue) empty() bool { return q.woken.empty() && q.created.empty() }
 
-// pop takes the next CF; there is one.
-func (q *queue) pop() uint32 {
-	f := &q.woken
-	if q.taken++; f.empty() || q.taken > mostWoken && !q.created.empty() {
-		f, q.taken = &q.created, 0
+// pop takes the next CF; there is one. turn tells whether it is the turn of those created.
+func (q *queue) pop(workers int) (cf uint32, turn bool) {
+	f := &q.created
+	if turn = q.turn > 0 && !f.empty(); !turn && !q.woken.empty() {
+		f = &q.woken
+		if q.taken++; q.taken == mostWoken*workers {
+			q.taken, q.turn = 0, workers+1
+		}
 	}
 	defer f.drop()
-	return *f.first()
+	return *f.first(), turn
 }
 
 // Run simulates the program on a machine. It fails when ctx ends or the machine cannot be simulated.
@@ -122,7 +127,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		of: make([]uint32, len(g.in)), next: make([]uint32, len(g.in)), first: make([]uint32, len(g.home)),
 		posted: make([]bool, len(g.home)), factor: s.factors(m.Speed), flying: make([]int32, m.Nodes),
 		boxes: make([]box, m.Nodes), idle: make([]bool, m.Nodes*m.Workers),
-		wakes: make([]uint32, m.Nodes*m.Workers)}
+		begins: make([]bool, m.Nodes*m.Workers), wakes: make([]uint32, m.Nodes*m.Workers)}
 	for n := range r.boxes {
 		r.boxes[n].until = -1
 	}
@@ -280,7 +285,8 @@ func (r *run) free(w uint32) {
 		return
 	}
 	r.rec.busy(w, r.now)
-	cf := q.pop()
+	cf, turn := q.pop(r.m.Workers)
+	r.begins[w] = turn
 	took := 0.0
 	if r.idle[w] {
 		r.idle[w], took = false, r.m.Costs.ParkNS
@@ -331,6 +337,10 @@ func (r *run) look(cf, w uint32, took float64) {
 			r.after(took+c.WaitNS, workerFree, 0, w)
 			return
 		}
+	}
+	if r.begins[w] {
+		r.begins[w] = false
+		r.queues[node].turn--
 	}
 	r.rec.ready(r.now+int64(took), cf)
 	took, r.debt = took+r.debt, 0

@@ -182,6 +182,60 @@ func TestBag(t *testing.T) {
 	})
 }
 
+// Where all CFs of a chain are created before those of the next, several workers leave none for the end, when
+// others would have nothing to do.
+func TestChainsBeginTogether(t *testing.T) {
+	const length, own = 200, 10_000
+	for chains := 2; chains <= 9; chains++ {
+		s := simulator(t, sloutest.Build(t, chainsOf(chains, length, own)))
+		for workers := 2; workers <= chains; workers++ {
+			m := asRecorded
+			m.Workers = workers
+			m.Costs = s.Recorded().Costs.With(nil, true, true)
+			if r := run(t, s, m); float64(r.WallNS) > 1.05*float64(r.LeastNS) {
+				t.Errorf("%d chains on %d workers take %d ns, at least %d", chains, workers, r.WallNS, r.LeastNS)
+			}
+		}
+	}
+}
+
+// chainsOf is a trace of chains of CFs that one CF creates, a chain after the other, on one node with one
+// worker.
+func chainsOf(chains, length, own int) string {
+	var b strings.Builder
+	b.WriteString(`#code 1 main call
+#code 2 work atomic
+#site 1 code=1
+#site 2 code=2
+`)
+	for i := range chains * length {
+		fmt.Fprintf(&b, "#df %d x [0 0 %[1]d]\n", i+1)
+	}
+	b.WriteString(`0 n0 s0 GlobalEvents.onProgramStarted process=0 cpu=0
+0 n0 s0 CFEvents.onCreated cf=0.1 site=1
+0 n0 s0 CFEvents.onReady cf=0.1
+100 n0 s0 CFEvents.onStarted cf=0.1
+`)
+	for i := range chains * length {
+		fmt.Fprintf(&b, "200 n0 s0 CFEvents.onCreated cf=0.%d site=2 parent=0.1\n", i+2)
+	}
+	b.WriteString("200 n0 s0 CFEvents.onFinished cf=0.1\n")
+	t := 300
+	for i := range chains * length {
+		input := ""
+		if i%length > 0 {
+			input = fmt.Sprintf(" inputs=[%d]", i)
+		}
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onReady cf=0.%d\n", t, i+2)
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onStarted cf=0.%d%s\n", t+50, i+2, input)
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onFinished cf=0.%d cpu=%d\n", t+50+own, i+2, own)
+		fmt.Fprintf(&b, "%d n0 s0 DFEvents.onCreate df=%d size=4 cf=0.%d\n", t+50+own, i+1, i+2)
+		t += 100 + own
+	}
+	fmt.Fprintf(&b, "%d n0 s0 GlobalEvents.onProgramFinished cpu=%d\n", t, t)
+	return b.String()
+}
+
 // Whatever was recorded, a simulation ends, and nothing beats the bounds.
 func TestAnyTrace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -83,6 +83,7 @@ type worker struct {
 	parts   []item      // of which are queued
 	child   cf          // and
 	turn    frame       // for looks at the CFs of a new batch
+	begins  bool        // cur is one of those created whose turn it is
 	args    []cpp.Value
 	outs    []cpp.Value
 	owned   []bool
@@ -118,7 +119,7 @@ func newNode(e *engine, id int) *node {
 			codes: make([]codeTimes, len(e.prog.Codes)), wake: make(chan struct{}, 1),
 			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
 	}
-	n.queue.wokenFirst = e.cfg.Workers > 1
+	n.queue.workers = e.cfg.Workers
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
 	n.sentShown = make([]int, e.cfg.Nodes)
@@ -226,24 +227,28 @@ func (n *node) recordLengths(t int64) {
 	}
 }
 
-// mostWoken is how many CFs that were woken several workers of a node take before one that was created.
+// mostWoken is how many CFs that were woken each of several workers takes before it is the turn of those
+// that were created.
 const mostWoken = 8
 
 // queue holds the CFs of a node that can go on, and the workers that have nothing to do. A single worker
 // takes them in the order in which they were created or woken, as LuNA does: programs show it. Several
 // workers take first those that were woken, because the input they waited for has come. These work on what
 // is there, and the DFs that they alone still need can go; CFs at the head of the other list make more. Yet
-// after mostWoken of them one of the others has its turn: it may begin a chain, which must not be left for the
-// end, when there is nothing else to do.
+// now and then it is the turn of that list, as a chain that begins in it must not be left for the end, when
+// there is nothing else to do. At its head may be the next CFs of chains that some worker is already at, so
+// the turn lasts until one more CF has run than there are workers. Two of them run at a time then; all that
+// follows the first in its chain has to wait for it, and the second is of another chain.
 type queue struct {
-	mu         sync.Mutex
-	wokenFirst bool
-	woken      fifo
-	turns      int          // CFs taken from woken since the last from created
-	created    fifo         // and, without wokenFirst, those that were woken
-	n          atomic.Int64 // length, readable without the lock
-	parked     []*worker
-	closed     bool
+	mu      sync.Mutex
+	workers int
+	woken   fifo
+	taken   int          // CFs from woken since the last turn of created
+	turn    atomic.Int64 // how many CFs from created are still to run in its turn
+	created fifo         // and, of a single worker, those that were woken
+	n       atomic.Int64 // length, readable without the lock
+	parked  []*worker
+	closed  bool
 }
 
 // fifo is a list, first in first out.
@@ -265,6 +270,7 @@ type popped struct {
 	k    int64
 	f    *frame
 	last bool
+	turn bool // it is the turn of those created
 }
 
 func (f *fifo) push(i item) {
@@ -310,7 +316,7 @@ func (q *queue) push(e *engine, c *cf) {
 // wake is push for a CF that gets an input it waited for.
 func (q *queue) wake(e *engine, c *cf) {
 	q.mu.Lock()
-	if q.wokenFirst {
+	if q.workers > 1 {
 		q.woken.push(item{c: c})
 	} else {
 		q.created.push(item{c: c})
@@ -353,16 +359,17 @@ func (q *queue) pop() (t popped, ok bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	first, second := &q.woken, &q.created
-	if q.turns >= mostWoken {
-		first, second = second, first
+	if q.turn.Load() > 0 {
+		t, ok = q.created.pop()
+		t.turn = ok
 	}
-	if t, ok = first.pop(); !ok {
-		first = second
-		t, ok = first.pop()
-	}
-	if q.turns++; first == &q.created {
-		q.turns = 0
+	if !ok {
+		if t, ok = q.woken.pop(); !ok {
+			t, ok = q.created.pop()
+		} else if q.taken++; q.taken == mostWoken*q.workers {
+			q.taken = 0
+			q.turn.Store(int64(q.workers) + 1)
+		}
 	}
 	if ok {
 		q.n.Add(-1)
@@ -392,6 +399,7 @@ func (w *worker) next() *cf {
 			return nil
 		}
 		if t, ok := q.pop(); ok {
+			w.begins = t.turn
 			return w.take(t)
 		}
 		if !e.serve || !e.net.Serve(w.wanted) {

@@ -1,16 +1,22 @@
 package engine_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/prof"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // The order of execution with one worker, section 8.4 of the language reference, and its check list, section
-// 13.
+// 13; and what several workers begin with.
 
 func TestSection8_4_Order(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
@@ -112,4 +118,85 @@ func TestSection13_List(t *testing.T) {
 	t.Run("20: ignored", func(t *testing.T) {
 		same(t, `import nowhere(value &, int) as nowhere : CUDA, NOCPU; sub main() { none() @ { whatever: 1; flag; }; }`, "")
 	})
+}
+
+// Several workers begin all chains before one of them is done, though all CFs of a chain are created before
+// those of the next. Else one chain would be left for the end, and the other workers idle.
+func TestChainsBeginTogether(t *testing.T) {
+	const length = 300
+	for _, c := range []struct{ chains, workers int }{{3, 2}, {5, 2}, {6, 4}} {
+		p := compile(t, fmt.Sprintf(`sub main() { df x, all; for i = 1 .. %[1]d { meet(%[1]d) >> (all[i]); }
+			for c = 1 .. %[2]d { put(x[c][0], all[c %% %[1]d + 1]);
+				for i = 1 .. %[3]d { cf link[c][i]: put_v(x[c][i], x[c][i - 1]); } } }`, c.workers, c.chains, length))
+		o := runProgram(t, p, shape{nodes: 1, workers: c.workers, session: inStep(t, c.workers)})
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		m := sloutest.Load(t, o.trace.dir)
+		started := make([]int, len(m.ExecCF))
+		for x := range started {
+			started[x] = x
+		}
+		slices.SortFunc(started, func(a, b int) int { return cmp.Compare(m.ExecStart[a], m.ExecStart[b]) })
+		begun := map[int32]int{} // CFs by chain
+		for _, x := range started {
+			if label := m.Label(m.ExecCF[x]); label != nil {
+				if begun[label[0]]++; begun[label[0]] == length {
+					break
+				}
+			}
+		}
+		if len(begun) < c.chains {
+			t.Errorf("%d chains on %d workers: one is done when %d have begun: %v", c.chains, c.workers,
+				len(begun), begun)
+		}
+	}
+}
+
+// inStep lets none of a node's workers finish a CF that has a label before all others have finished as many
+// or have nothing to do: as if these CFs took the same time, on a computer that is not busy.
+func inStep(t *testing.T, workers int) func(s *prof.Session) {
+	var mu sync.Mutex
+	changed := sync.NewCond(&mu)
+	labelled, done, idle := map[trace.CF]bool{}, make([]int, workers), make([]bool, workers)
+	behind := func(n int) bool {
+		for w := range done {
+			if !idle[w] && done[w] < n {
+				return true
+			}
+		}
+		return false
+	}
+	rests := func(idles bool) func(*prof.Stream, int64) {
+		return func(s *prof.Stream, _ int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			idle[s.ID()], done[s.ID()] = idles, slices.Max(done)
+			changed.Broadcast()
+		}
+	}
+	return func(s *prof.Session) {
+		err := errors.Join(s.Idle.Connect("in step", 0, rests(true)), s.Busy.Connect("in step", 0, rests(false)),
+			s.CFCreated.Connect("in step", 0, func(_ *prof.Stream, _ int64, cf trace.CF, _ trace.Site, _ trace.CF,
+				_ uint64, _ float64, indices []int32) {
+				mu.Lock()
+				defer mu.Unlock()
+				labelled[cf] = len(indices) > 0
+			}),
+			s.CFFinished.Connect("in step", 0, func(s *prof.Stream, _ int64, cf trace.CF, _ uint64, _ int64) {
+				mu.Lock()
+				defer mu.Unlock()
+				if !labelled[cf] {
+					return
+				}
+				done[s.ID()]++
+				changed.Broadcast()
+				for n := done[s.ID()]; behind(n); {
+					changed.Wait()
+				}
+			}))
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }

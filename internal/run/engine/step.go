@@ -182,6 +182,10 @@ func (w *worker) step(c *cf) {
 			if waited {
 				w.readied.Add(-1)
 			}
+			if w.begins {
+				w.begins = false
+				w.n.queue.turn.Add(-1)
+			}
 			if w.execute(c) {
 				if w.err != nil {
 					e.std[trace.KindBlockExited].BlockExited.EmitAt(w.ps, w.now, site, stageMain)

@@ -132,10 +132,10 @@ func TestQueue(t *testing.T) {
 		loose bool
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		q := queue{wokenFirst: rapid.Bool().Draw(t, "woken first")}
+		q := queue{workers: rapid.IntRange(1, 3).Draw(t, "workers")}
 		w := &worker{actor: actor{n: &node{eng: e}}}
 		var woken, created []queued
-		id, taken := trace.CF(0), 0
+		id, taken, turn := trace.CF(0), 0, 0
 		next := func() (*cf, queued) {
 			id++
 			c := &cf{id: id, st: fixed, placed: true}
@@ -154,7 +154,7 @@ func TestQueue(t *testing.T) {
 				c, x := next()
 				c.st, x.loose = fixed, false
 				q.wake(e, c)
-				if q.wokenFirst {
+				if q.workers > 1 {
 					woken = append(woken, x)
 				} else {
 					created = append(created, x)
@@ -171,14 +171,16 @@ func TestQueue(t *testing.T) {
 			case 4, 5, 6:
 				for range rapid.IntRange(1, 50).Draw(t, "fewer") {
 					list := &created
-					if taken++; len(woken) > 0 && (taken <= mostWoken || len(created) == 0) {
+					begins := turn > 0 && len(created) > 0
+					if !begins && len(woken) > 0 {
 						list = &woken
-					} else {
-						taken = 0
+						if taken++; taken == q.workers*mostWoken {
+							taken, turn = 0, q.workers+1
+						}
 					}
 					x, ok := q.pop()
-					if ok != (len(*list) > 0) {
-						t.Fatalf("popped %v of %d", ok, len(*list))
+					if ok != (len(*list) > 0) || x.turn != begins {
+						t.Fatalf("popped %v of %d, in a turn: %v", ok, len(*list), x.turn)
 					}
 					if !ok {
 						break
@@ -186,7 +188,10 @@ func TestQueue(t *testing.T) {
 					if c := w.take(x); c.id != (*list)[0].id || (c.st == loose) != (*list)[0].loose {
 						t.Fatalf("popped CF %d, wanted %d", c.id, (*list)[0].id)
 					}
-					*list = (*list)[1:]
+					if *list = (*list)[1:]; begins && rapid.Bool().Draw(t, "runs") {
+						q.turn.Add(-1)
+						turn--
+					}
 				}
 			case 7:
 				i := len(created) - 1
