@@ -39,6 +39,13 @@ func (b *memoryBudget) check(verb string, processes int) error {
 	return nil
 }
 
+// spill gives space on disk for the model of a trace that is too large for memory; nil where it is not, or
+// where there is none. It is used until the process ends.
+func (b *memoryBudget) spill(r *trace.Reader) *memory.Spill {
+	dfs, defs := r.DefsSize()
+	return b.Spill(r.Path(), r.Events(), len(r.Streams()), dfs, defs)
+}
+
 // fits fails where a trace is too large for a model of it.
 func (b *memoryBudget) fits(r *trace.Reader) error {
 	dfs, defs := r.DefsSize()

@@ -162,7 +162,8 @@ func reportCommand(std console.IO) *cobra.Command {
 		Long: `Divide the processor time of a recorded run among Useful work, Starvation, Latency, Overhead and
 Waiting, and name the causes.
 
-A damaged or truncated trace is read as far as possible; the report says what is missing.
+A damaged or truncated trace is read as far as possible; the report says what is missing. A trace
+that does not fit into --memory is analysed with the help of the disk (on Linux).
 
 --fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi,
 code:solve>30%, pgas.wait-at-barrier>10%.
@@ -257,6 +258,7 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 	}
 	var r *trace.Reader
 	var m *model.Model
+	var spill *memory.Spill
 	var read readShare
 	ctx, watched := o.memory.watch(ctx, line.IO, path, read.part, end)
 	defer watched()
@@ -266,17 +268,23 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 		}
 	}()
 	if err := procs.Together(g, func(procs.Group) (err error) {
-		if r, err = o.memory.open(path, g.Rank(), g.Size()); err == nil {
-			err = o.memory.fits(r)
+		if r, err = o.memory.open(path, g.Rank(), g.Size()); err != nil {
+			return err
 		}
-		return err
+		if g.Size() == 1 {
+			spill = o.memory.spill(r)
+		}
+		if spill != nil {
+			return nil
+		}
+		return o.memory.fits(r)
 	}); err != nil {
 		return nil, nil, badInput(err)
 	}
 	line.Set("reading %s", path)
 	err = procs.Together(g, func(g procs.Group) (err error) {
 		m, err = model.BuildShare(ctx, r,
-			model.Options{Progress: read.progress(line, path)}, g)
+			model.Options{Progress: read.progress(line, path), Spill: spill}, g)
 		return err
 	})
 	if err == nil {

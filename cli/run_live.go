@@ -61,7 +61,7 @@ func startLive(io console.IO, o *liveOptions, dir string) (*livePage, error) {
 			return true, true
 		}
 	}
-	if _, err := p.runs.Add(dir, live.Options{Memory: o.page.ofRun(), Alive: alive}); err != nil {
+	if _, err := p.runs.Add(dir, live.Options{Memory: o.page.ofRun(), Spill: true, Alive: alive}); err != nil {
 		p.runs.Close()
 		return nil, badInput(err)
 	}

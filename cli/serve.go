@@ -112,7 +112,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 			sending := collector.Sending(dir)
 			return sending, sending // else it may come back
 		}
-		if _, err := runs.Add(dir, live.Options{Memory: o.page.ofRun(), Alive: alive}); err != nil {
+		if _, err := runs.Add(dir, live.Options{Memory: o.page.ofRun(), Spill: true, Alive: alive}); err != nil {
 			io.Say("warning: %v", console.FileError(err))
 		}
 	}

@@ -51,7 +51,7 @@ func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []str
 		} else if !st.IsDir() || !isTrace(dir) {
 			return badInput(fmt.Errorf("%s: not a trace; give the folder that whyslow run has written", dir))
 		}
-		r, err := runs.Add(dir, live.Options{Memory: o.ofRun()})
+		r, err := runs.Add(dir, live.Options{Memory: o.ofRun(), Spill: true})
 		if err != nil {
 			return badInput(err)
 		}

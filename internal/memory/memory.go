@@ -4,6 +4,8 @@
 // file. So a small file can ask for more memory than the machine has, and the kernel would end other
 // programs for it.
 //
+// What is too large for the budget goes to disk where it can: see Spill.
+//
 // Three things hold a process within its budget. What a trace defines is counted before and while it is
 // read. Before events are read, the counts in the headers of blocks say how much they take at least. While
 // they are read and analysed, a watch looks at the heap.
@@ -82,7 +84,28 @@ func (b Budget) Fits(path string, events, streams, dfs int, defs int64) error {
 	return b.Exceeded(path, float64(need))
 }
 
-// Use is how much memory a process uses, in bytes.
+// What a trace takes where its columns are on disk: in memory, and there.
+const (
+	heldOfEvent   = 8
+	spilledEvent  = 64
+	leastSpilling = 64 << 20 // a budget below this is too small to share
+)
+
+// Spill makes a Spill for a trace with so many events, streams and DFs that does not fit by itself; nil where
+// it does, or where that would not help. path is the trace.
+func (b Budget) Spill(path string, events, streams, dfs int, defs int64) *Spill {
+	if b < leastSpilling || b.Fits(path, events/2*3, streams, dfs, defs) == nil ||
+		b.Fits(path, events/perEvent*heldOfEvent, streams, dfs, defs) != nil {
+		return nil
+	}
+	s, err := NewSpill(int64(events)*spilledEvent, int64(b)/4, SpillDirs(path)...)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// Use is how much memory a process uses, in bytes, with what its Spills may have in memory.
 type Use struct {
 	Live int64 // what the last garbage collection found in use
 	All  int64 // and what was made since
@@ -101,7 +124,8 @@ func (b Budget) Watch(most int64, over func(Use)) (stop func()) {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	look := func() Use {
 		metrics.Read(sample)
-		return Use{int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())}
+		files := mappedNow()
+		return Use{int64(sample[0].Value.Uint64()) + files, int64(sample[1].Value.Uint64()) + files}
 	}
 	if look().Live > most/2 {
 		runtime.GC() // what was done before may have left it

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -21,6 +22,8 @@ type Options struct {
 	// leaves them so even where a message is then received before it was sent. In leaves them so too: what is
 	// to be repaired is known of a whole run only.
 	Interpolated bool
+	// Spill, if not nil, gets the columns, and what Make makes: then the model must not be used after its Close.
+	Spill *memory.Spill
 	// Progress is called after every block that was read, from several goroutines at once, with the bytes read
 	// so far and those to be read in all. nil: nobody wants to know.
 	Progress func(done, total int64)
@@ -34,7 +37,8 @@ type builder struct {
 	streams                 []*stream
 	damage                  []damage
 	nDF                     int
-	interpolated, every     bool // times are not repaired; all comparisons of clocks count
+	interpolated, every     bool          // times are not repaired; all comparisons of clocks count
+	spill                   *memory.Spill // of the streams' columns
 }
 
 // damage is a stretch of a stream's time that could not be read.
@@ -97,6 +101,8 @@ func (b *builder) finish() *Model {
 // ctx ends.
 func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	b := newBuilder(r.Run(), r.Nodes())
+	b.m.spill, b.spill = opt.Spill, opt.Spill.Beget()
+	defer b.spill.Close()
 	if err := b.read(ctx, r, opt, nil); err != nil {
 		return nil, err
 	}

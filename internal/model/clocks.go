@@ -249,7 +249,7 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 	for _, s := range b.streams {
 		each(&s.Moves, func(v *Move) { moves = append(moves, *v) })
 	}
-	for _, g := range journeys(moves) { // the order of times of one node does not depend on clocks
+	for _, g := range b.m.journeys(moves) { // the order of times of one node does not depend on clocks
 		if g.Sent != None && g.Received != None {
 			add(Crossing{From: g.From, To: g.To, Sent: g.Sent, Received: g.Received})
 		}

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/whyslow/whyslow/internal/memory"
+
 // column is a list that grows without being copied: in chunks, of which only the first starts small, so that
 // a thousand streams with a few events each cost little.
 type column[T any] struct {
@@ -8,6 +10,8 @@ type column[T any] struct {
 	// Of what another process read: where the elements stand there, and, on the way, the ids that they name.
 	Place []uint32
 	IDs   []uint64
+
+	spill *memory.Spill // of chunks after the first
 }
 
 const (
@@ -17,7 +21,7 @@ const (
 
 func (c *column[T]) add(v T) {
 	if len(c.Last) == columnLen {
-		c.Full, c.Last = append(c.Full, c.Last), make([]T, 0, columnLen)
+		c.Full, c.Last = append(c.Full, c.Last), memory.Make[T](c.spill, columnLen)[:0]
 	}
 	c.Last = append(c.Last, v)
 }
@@ -52,13 +56,13 @@ func each[T any](c *column[T], f func(*T)) {
 }
 
 // gathered makes one list of a column of all streams, and empties it.
-func gathered[T any](streams []*stream, of func(*stream) *column[T]) []T {
+func gathered[T any](b *builder, of func(*stream) *column[T]) []T {
 	n := 0
-	for _, s := range streams {
+	for _, s := range b.streams {
 		n += of(s).len()
 	}
-	out := make([]T, 0, n)
-	for _, s := range streams {
+	out := Make[T](b.m, n)[:0]
+	for _, s := range b.streams {
 		out = of(s).move(out)
 	}
 	return out

@@ -26,7 +26,7 @@ func (m *Model) Home(df DF, near int32) int32 {
 }
 
 func (h *homes) find(m *Model) {
-	h.of, h.more = make([]uint16, m.DFs()), map[DF][]uint16{}
+	h.of, h.more = Make[uint16](m, m.DFs()), map[DF][]uint16{}
 	add := func(df DF, node int32) {
 		if df == 0 || node < 0 || int(node) >= len(m.Nodes) {
 			return

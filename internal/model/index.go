@@ -23,15 +23,15 @@ type Lists struct {
 
 // Of gives the list of a key below keys. For the first caller it goes through all items twice: each calls add
 // for every item, with the key 0 for one to be left out. Any number of goroutines may call it.
-func (l *Lists) Of(key uint32, keys int, each func(add func(key uint32, item int))) []uint32 {
+func (l *Lists) Of(m *Model, key uint32, keys int, each func(add func(key uint32, item int))) []uint32 {
 	l.once.Do(func() {
-		l.at = make([]uint32, keys+2)
+		l.at = Make[uint32](m, keys+2)
 		each(func(key uint32, _ int) { l.at[key+1]++ })
 		l.at[1] = 0
 		for k := 1; k < len(l.at); k++ {
 			l.at[k] += l.at[k-1]
 		}
-		l.item = make([]uint32, l.at[len(l.at)-1])
+		l.item = Make[uint32](m, int(l.at[len(l.at)-1]))
 		each(func(key uint32, item int) {
 			if key != 0 {
 				l.item[l.at[key]] = uint32(item)
@@ -79,13 +79,13 @@ func byMessage(list []Message, numbers *ids) func(func(uint32, int)) {
 // UsesOf gives the executions that were given a DF, in ascending order; one that was given it twice is there
 // twice.
 func (m *Model) UsesOf(df DF) []uint32 {
-	return m.indexes.uses.Of(uint32(df), m.DFs(), byDF(m.Executions(), m.Inputs))
+	return m.indexes.uses.Of(m, uint32(df), m.DFs(), byDF(m.Executions(), m.Inputs))
 }
 
 // OutputsOf gives the creations of DFs by a CF: indices into MadeTime and its neighbours. DFMade tells the DF
 // of each.
 func (m *Model) OutputsOf(cf CF) []uint32 {
-	return m.indexes.outputs.Of(uint32(cf), len(m.Created), byCF(m.MadeBy))
+	return m.indexes.outputs.Of(m, uint32(cf), len(m.Created), byCF(m.MadeBy))
 }
 
 // DFMade gives the DF of a creation: an index into MadeTime and its neighbours.
@@ -95,14 +95,14 @@ func (m *Model) DFMade(creation uint32) DF {
 
 // ChildrenOf gives the CFs that a CF created, in the order of their ids.
 func (m *Model) ChildrenOf(cf CF) []uint32 {
-	return m.indexes.children.Of(uint32(cf), len(m.Created), func(add func(uint32, int)) {
+	return m.indexes.children.Of(m, uint32(cf), len(m.Created), func(add func(uint32, int)) {
 		m.cfs.inOrder(len(m.Parent), func(child int) { add(uint32(m.Parent[child]), child) })
 	})
 }
 
 // AwaitsOf gives the times a CF waited: indices into Awaits.
 func (m *Model) AwaitsOf(cf CF) []uint32 {
-	return m.indexes.awaits.Of(uint32(cf), len(m.Created), byCF(m.Awaits.CF))
+	return m.indexes.awaits.Of(m, uint32(cf), len(m.Created), byCF(m.Awaits.CF))
 }
 
 // LastAwait gives the last wait of a CF by a time: an index into Awaits, and when; -1 and None where it did
@@ -119,22 +119,22 @@ func (m *Model) LastAwait(cf CF, t int64) (await int, at int64) {
 
 // WaitersOf gives the times a DF was waited for: indices into Awaits.
 func (m *Model) WaitersOf(df DF) []uint32 {
-	return m.indexes.waiters.Of(uint32(df), m.DFs(), byDF(len(m.Awaits.CF), m.Awaits.Of))
+	return m.indexes.waiters.Of(m, uint32(df), m.DFs(), byDF(len(m.Awaits.CF), m.Awaits.Of))
 }
 
 // MessagesOf gives the messages with a DF, in the order of their ids: indices into DFMessages.
 func (m *Model) MessagesOf(df DF) []uint32 {
-	return m.indexes.messages.Of(uint32(df), m.DFs(), byMessage(m.DFMessages, m.messages))
+	return m.indexes.messages.Of(m, uint32(df), m.DFs(), byMessage(m.DFMessages, m.messages))
 }
 
 // RequestsOf gives the requests for a DF, in the order of their ids: indices into Requests.
 func (m *Model) RequestsOf(df DF) []uint32 {
-	return m.indexes.requests.Of(uint32(df), m.DFs(), byMessage(m.Requests, m.requests))
+	return m.indexes.requests.Of(m, uint32(df), m.DFs(), byMessage(m.Requests, m.requests))
 }
 
 // CopiesOf gives the changes in who holds a DF: indices into Copies.
 func (m *Model) CopiesOf(df DF) []uint32 {
-	return m.indexes.copies.Of(uint32(df), m.DFs(), func(add func(uint32, int)) {
+	return m.indexes.copies.Of(m, uint32(df), m.DFs(), func(add func(uint32, int)) {
 		for i := range m.Copies {
 			add(uint32(m.Copies[i].DF), i)
 		}

@@ -26,7 +26,7 @@ func TestLists(t *testing.T) {
 		}
 		var lists Lists
 		of := func(key uint32) []uint32 {
-			return lists.Of(key, keys, func(add func(uint32, int)) {
+			return lists.Of(&Model{}, key, keys, func(add func(uint32, int)) {
 				for i, list := range items {
 					for _, k := range list {
 						add(k, i)

@@ -82,12 +82,13 @@ func (b *builder) join() {
 	b.findAsked()
 }
 
-func filled[T any](n int, v T) []T {
-	s := make([]T, n)
-	for i := range s {
-		s[i] = v
+func filled[T any](n int, v T) []T { return fill(make([]T, n), v) }
+
+func fill[T any](list []T, v T) []T {
+	for i := range list {
+		list[i] = v
 	}
-	return s
+	return list
 }
 
 // ordered gives the numbers from 0 to n-1 in an order, those that are equal as they are.
@@ -102,9 +103,14 @@ func ordered(n int, compare func(x, y int) int) []int {
 
 func (b *builder) joinCreations() {
 	m, n := b.m, b.cfs.size()
-	m.Created, m.Parent = filled(n, None), make([]CF, n)
-	m.ParentExec, m.SiteOf = make([]uint32, n), make([]uint32, n)
-	m.labelAt = make([]uint32, n)
+	m.Created, m.Parent = fill(Make[int64](m, n), None), Make[CF](m, n)
+	m.ParentExec, m.SiteOf = Make[uint32](m, n), Make[uint32](m, n)
+	m.labelAt = Make[uint32](m, n)
+	labels := 0
+	for _, s := range b.streams {
+		labels += len(s.Labels)
+	}
+	m.labels = Make[int32](m, labels)[:0]
 	for _, s := range b.streams {
 		base := uint32(len(m.labels))
 		m.labels = append(m.labels, s.Labels...)
@@ -132,7 +138,7 @@ func (b *builder) joinCreations() {
 
 func (b *builder) joinReady() {
 	m, n := b.m, b.cfs.size()
-	m.Ready, m.ReadyNode = filled(n, None), make([]uint16, n)
+	m.Ready, m.ReadyNode = fill(Make[int64](m, n), None), Make[uint16](m, n)
 	m.readyMore = map[CF][]readyAt{}
 	for _, s := range b.streams {
 		node := uint16(s.Node)
@@ -167,9 +173,9 @@ func (b *builder) joinExecutions() {
 		n += s.Runs.len()
 		in += s.Inputs.len()
 	}
-	m.ExecStart, m.ExecEnd, m.ExecCPU = make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
-	m.ExecCF, m.ExecNumber = make([]CF, 0, n), make([]uint32, 0, n)
-	m.inputsAt, m.inputs = make([]uint32, 0, n+1), make([]DF, 0, in)
+	m.ExecStart, m.ExecEnd, m.ExecCPU = Make[int64](m, n)[:0], Make[int64](m, n)[:0], Make[int64](m, n)[:0]
+	m.ExecCF, m.ExecNumber = Make[CF](m, n)[:0], Make[uint32](m, n)[:0]
+	m.inputsAt, m.inputs = Make[uint32](m, n+1)[:0], Make[DF](m, in)[:0]
 	for _, s := range b.streams {
 		first := len(m.ExecCF)
 		s.joinRuns(m)
@@ -185,7 +191,7 @@ func (b *builder) joinExecutions() {
 		}
 	}
 	m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
-	m.ExecOf = make([]uint32, b.cfs.size())
+	m.ExecOf = Make[uint32](m, b.cfs.size())
 	m.multi = map[CF][]uint32{}
 	for e, cf := range m.ExecCF {
 		if old := m.ExecOf[cf]; old != 0 {
@@ -241,7 +247,7 @@ func (s *stream) joinRuns(m *Model) {
 // sort, and the few others are put in their place as they come.
 func (b *builder) joinMade() {
 	m, n := b.m, b.nDF
-	from := make([]uint32, n+1)
+	from := Make[uint32](m, n+1)
 	for _, s := range b.streams {
 		each(&s.Mades, func(d *made) { from[d.DF+1]++ })
 	}
@@ -249,12 +255,12 @@ func (b *builder) joinMade() {
 		from[df+1] += from[df]
 	}
 	total := from[n]
-	m.MadeTime, m.MadeSize = make([]int64, total), make([]int64, total)
-	m.MadeBy, m.MadeNode = make([]CF, total), make([]uint16, total)
+	m.MadeTime, m.MadeSize = Make[int64](m, int(total)), Make[int64](m, int(total))
+	m.MadeBy, m.MadeNode = Make[CF](m, int(total)), Make[uint16](m, int(total))
 	set := func(k uint32, t, size int64, by CF, node uint16) {
 		m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = t, size, by, node
 	}
-	next := slices.Clone(from)
+	next := append(Make[uint32](m, len(from))[:0], from...)
 	for _, s := range b.streams {
 		s.Mades.empty(func(list []made) {
 			for i := range list {
@@ -283,7 +289,8 @@ func (b *builder) joinMade() {
 func (b *builder) joinMessages() {
 	m := b.m
 	none := Message{Sent: None, Received: None, From: -1, To: -1}
-	m.DFMessages, m.Requests = filled(b.messages.size(), none), filled(b.requests.size(), none)
+	m.DFMessages = fill(Make[Message](m, b.messages.size()), none)
+	m.Requests = fill(Make[Message](m, b.requests.size()), none)
 	m.received = make([]receipts, len(m.Nodes))
 	m.travelled = make(bits, b.nDF/64+1)
 	came := make([]int, len(m.Nodes))
@@ -294,7 +301,7 @@ func (b *builder) joinMessages() {
 		s.Sent, s.Asked = column[end]{}, column[end]{}
 	}
 	for n := range came {
-		m.received[n].message = make([]uint32, 0, came[n])
+		m.received[n].message = Make[uint32](m, came[n])[:0]
 	}
 	for _, s := range b.streams {
 		each(&s.Received, func(e *end) {
@@ -348,7 +355,7 @@ func (r *receipts) sort(m *Model) {
 		return cmp.Or(cmp.Compare(a.Received, b.Received), cmp.Compare(a.Sent, b.Sent),
 			cmp.Compare(a.From, b.From), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(x, y))
 	})
-	r.df = make([]DF, len(r.message))
+	r.df = Make[DF](m, len(r.message))
 	for i, g := range r.message {
 		r.df[i] = m.DFMessages[g].DF
 	}
@@ -356,11 +363,11 @@ func (r *receipts) sort(m *Model) {
 
 func (b *builder) joinMoves() {
 	m := b.m
-	m.Moves = journeys(gathered(b.streams, func(s *stream) *column[Move] { return &s.Moves }))
+	m.Moves = m.journeys(gathered(b, func(s *stream) *column[Move] { return &s.Moves }))
 	if len(m.Moves) == 0 {
 		return
 	}
-	m.moved = make([]uint32, b.cfs.size())
+	m.moved = Make[uint32](m, b.cfs.size())
 	for i := len(m.Moves) - 1; i >= 0; i-- {
 		m.moved[m.Moves[i].CF] = uint32(i) + 1
 	}
@@ -369,8 +376,8 @@ func (b *builder) joinMoves() {
 
 // journeys pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b
 // from a. They are ordered by CF, then time.
-func journeys(all []Move) []Message {
-	out := make([]Message, 0, (len(all)+1)/2)
+func (m *Model) journeys(all []Move) []Message {
+	out := Make[Message](m, (len(all)+1)/2)[:0]
 	slices.SortStableFunc(all, func(x, y Move) int {
 		return cmp.Or(cmp.Compare(x.CF, y.CF), cmp.Compare(x.Time, y.Time))
 	})
@@ -435,11 +442,11 @@ func (b *builder) joinRest() {
 		awaits, awaited = awaits+s.awaits.len(), awaited+s.awaited.len()
 		m.Duplicates = append(m.Duplicates, s.duplicates...)
 	}
-	m.Copies = gathered(b.streams, func(s *stream) *column[Copy] { return &s.copies })
-	m.Queues = gathered(b.streams, func(s *stream) *column[Queue] { return &s.queues })
-	m.Placed = gathered(b.streams, func(s *stream) *column[Placed] { return &s.placed })
-	m.Awaits = Awaits{make([]CF, 0, awaits), make([]int64, 0, awaits), make([]uint32, 0, awaits),
-		make([]DF, 0, awaited)}
+	m.Copies = gathered(b, func(s *stream) *column[Copy] { return &s.copies })
+	m.Queues = gathered(b, func(s *stream) *column[Queue] { return &s.queues })
+	m.Placed = gathered(b, func(s *stream) *column[Placed] { return &s.placed })
+	m.Awaits = Awaits{Make[CF](m, awaits)[:0], Make[int64](m, awaits)[:0], Make[uint32](m, awaits)[:0],
+		Make[DF](m, awaited)[:0]}
 	for _, s := range b.streams {
 		base := uint32(len(m.Awaits.dfs))
 		s.awaits.empty(func(list []await) {
@@ -451,7 +458,7 @@ func (b *builder) joinRest() {
 		m.Awaits.dfs = s.awaited.move(m.Awaits.dfs)
 	}
 	m.Held = map[CF][]Interval{}
-	held := gathered(b.streams, func(s *stream) *column[holding] { return &s.Held })
+	held := gathered(b, func(s *stream) *column[holding] { return &s.Held })
 	slices.SortStableFunc(held, func(x, y holding) int { return cmp.Compare(x.Time, y.Time) })
 	since := map[CF]int64{}
 	for _, h := range held {

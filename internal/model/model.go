@@ -18,6 +18,7 @@ package model
 import (
 	"math"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -217,6 +218,7 @@ type Model struct {
 
 	indexes indexes
 
+	spill  *memory.Spill  // nil: all columns are in ordinary memory
 	share  *share         // nil: the whole run is here
 	abroad map[DF][]int64 // identities of DFs that no file read here mentions
 }
@@ -242,6 +244,13 @@ type receipts struct {
 	df      []DF
 	message []uint32
 }
+
+// Make gives a list of n zero elements for what is derived from a model, as long as that is used: on disk
+// where the model's columns are.
+func Make[T any](m *Model, n int) []T { return memory.Make[T](m.spill, n) }
+
+// Append is append, with the list where Make would put it.
+func Append[T any](m *Model, list []T, v T) []T { return memory.Append(m.spill, list, v) }
 
 // Unread says in English what could not be read.
 func (m *Model) Unread() []string {

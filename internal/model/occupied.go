@@ -31,7 +31,7 @@ func (m *Model) EndOf(e int) int64 {
 // BusyUntil gives, by execution, how long it kept its worker busy. A structured CF makes CFs and posts values
 // after the event that says it has finished; that lasts until the last CF it made before its worker went on.
 func (m *Model) BusyUntil() []int64 {
-	until := make([]int64, m.Executions())
+	until := Make[int64](m, m.Executions())
 	for e := range until {
 		until[e] = m.EndOf(e)
 	}
@@ -83,7 +83,7 @@ func (m *Model) Occupied(w *Worker, e int) Interval {
 
 // LastGiven gives, by DF, the latest end of an execution that was given it; None for never.
 func (m *Model) LastGiven() []int64 {
-	last := make([]int64, m.DFs())
+	last := Make[int64](m, m.DFs())
 	for df := range last {
 		last[df] = None
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -138,8 +139,14 @@ type loss struct {
 }
 
 func newStream(b *builder, node, id int, tables nodeTables) *stream {
-	return &stream{b: b, nodeTables: tables, idleSince: None,
+	s := &stream{b: b, nodeTables: tables, idleSince: None,
 		facts: facts{Node: node, ID: id, First: None, Last: None, Started: None, Finished: None, Process: -1}}
+	for _, to := range []**memory.Spill{&s.copies.spill, &s.queues.spill, &s.awaits.spill, &s.asked.spill,
+		&s.awaited.spill, &s.placed.spill, &s.Inputs.spill, &s.Creations.spill, &s.Readies.spill, &s.Runs.spill,
+		&s.Moves.spill, &s.Mades.spill, &s.Sent.spill, &s.Received.spill, &s.Asked.spill, &s.AskedHere.spill} {
+		*to = b.spill
+	}
+	return s
 }
 
 func (s *stream) df(v uint64) DF {

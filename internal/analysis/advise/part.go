@@ -113,7 +113,7 @@ type parter struct {
 func newPart(m *model.Model, g procs.Group) (*executions, error) {
 	first, end := m.OwnExecutions()
 	p := &parter{m: m, first: first}
-	p.List = make([]execution, end-first)
+	p.List = model.Make[execution](m, end-first)
 	until, edges := m.BusyUntil(), end-first
 	for i := range p.List {
 		e := first + i
@@ -121,7 +121,7 @@ func newPart(m *model.Model, g procs.Group) (*executions, error) {
 			Worker: noWorker, Site: m.SiteOf[m.ExecCF[e]], Given: len(m.Inputs(e)) > 0}
 		edges += len(m.Inputs(e))
 	}
-	p.Edges = make([]edge, 0, edges+len(m.Requests))
+	p.Edges = model.Make[edge](m, edges+len(m.Requests))[:0]
 	number := uint32(0)
 	silent := m.Info.Settings["core_waits"] == slou.UnknownCoreWaits
 	for id, w := range m.AllWorkers() {
@@ -216,7 +216,7 @@ func (p *parter) find(e uint32, node int32) {
 	if n := m.ExecNumber[e]; n > 1 {
 		if x, ok := m.Execution(cf, n-1); ok && p.before(x, e) {
 			control = min(m.EndOf(x), start)
-			p.Edges = append(p.Edges, edge{From: uint32(x), Kind: edgeEnd, Lag: control - m.EndOf(x)})
+			p.Edges = model.Append(m, p.Edges, edge{From: uint32(x), Kind: edgeEnd, Lag: control - m.EndOf(x)})
 		}
 	} else if control = m.Created[cf]; control != model.None {
 		control = min(control, start)
@@ -233,10 +233,10 @@ func (p *parter) find(e uint32, node int32) {
 			x = edge{From: uint32(created), Kind: edgeStart, Lag: control - m.ExecStart[created],
 				Cost: cost(made - m.ExecStart[created])}
 		}
-		p.Edges = append(p.Edges, x)
+		p.Edges = model.Append(m, p.Edges, x)
 	}
 	if control == model.None {
-		p.Edges = append(p.Edges, edge{Kind: edgeFixed, Lag: m.Start})
+		p.Edges = model.Append(m, p.Edges, edge{Kind: edgeFixed, Lag: m.Start})
 		control = m.Start
 	}
 	for _, df := range m.Inputs(int(e)) {
@@ -266,7 +266,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	}
 	g, received := p.receipt(df, node, e)
 	if !received || m.DFMessages[g].Received < left {
-		p.Edges = append(p.Edges, x)
+		p.Edges = model.Append(m, p.Edges, x)
 		return
 	}
 	w := transfer{DF: m.DFGlobal(df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node,
@@ -278,7 +278,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	w.Store, w.Bytes = msg.From, msg.Bytes
 	if msg.Sent == model.None || msg.From < 0 {
 		x.Lag += msg.Received - left
-		p.Edges = append(p.Edges, x)
+		p.Edges = model.Append(m, p.Edges, x)
 		return
 	}
 	w.Answer = max(msg.Received-msg.Sent, 0)
@@ -300,12 +300,12 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 			w.Ask = max(q.Received-q.Sent, 0)
 		}
 	}
-	p.Transfers = append(p.Transfers, w)
+	p.Transfers = model.Append(m, p.Transfers, w)
 	x.Way = uint32(len(p.Transfers))
 	x.Lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)
 	sending := max(msg.Sent-both, 0)
 	x.Cost = cost(int64(x.Cost) + max(there-left-w.Post, 0) + sending)
-	p.Edges = append(p.Edges, x)
+	p.Edges = model.Append(m, p.Edges, x)
 	if w.Requested && q.CF == m.ExecCF[e] {
 		asked := q.Received - w.Ask
 		x := edge{Kind: edgeRequest, Way: x.Way}
@@ -320,7 +320,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 			sending += asked - since
 		}
 		x.Cost = cost(sending)
-		p.Edges = append(p.Edges, x)
+		p.Edges = model.Append(m, p.Edges, x)
 	}
 }
 

@@ -53,16 +53,16 @@ func newReplay(m *model.Model, parts []*executions) *replay {
 	}
 	for e := range r.List {
 		if r.List[e].Worker != noWorker {
-			r.order = append(r.order, uint32(e))
+			r.order = model.Append(m, r.order, uint32(e))
 		}
 	}
 	slices.SortFunc(r.order, func(a, b uint32) int {
 		x, y := &r.List[a], &r.List[b]
 		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End), cmp.Compare(a, b))
 	})
-	r.base, r.late = make([]int64, len(r.List)), make([]int64, len(r.List))
+	r.base, r.late = model.Make[int64](m, len(r.List)), model.Make[int64](m, len(r.List))
 	s := r.scratch()
-	first := make([]int64, len(r.List)) // start of the first of the CFs that an execution created
+	first := model.Make[int64](m, len(r.List)) // start of the first of the CFs that an execution created
 	for _, e := range r.order {
 		x := &r.List[e]
 		r.base[e] = r.earliest(e, s, &change{})

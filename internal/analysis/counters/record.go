@@ -3,6 +3,8 @@ package counters
 import (
 	"math/bits"
 	"sort"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // record is what happened to the quantities of a family, in order of time. It is kept by column, since there
@@ -18,20 +20,21 @@ type record struct {
 // each is called twice and gives the same changes. They are about so many, spread over the run and nearly in
 // order. So they are counted first by small pieces of the time, then put into their piece, and the few of a
 // piece are sorted: that needs no second list of them.
-func newRecord(start, end int64, about int, sized bool, each func(emit func(c change))) *record {
+func newRecord(m *model.Model, start, end int64, about int, sized bool,
+	each func(emit func(c change))) *record {
 	const perPiece = 2
 	wall := uint64(end) - uint64(start)
 	shift := max(bits.Len64(wall)-bits.Len(uint(about/perPiece)), 0)
-	next := make([]uint32, wall>>shift+2) // where the next of a piece goes
+	next := model.Make[uint32](m, int(wall>>shift)+2) // where the next of a piece goes
 	n := 0
 	since := func(t int64) uint64 { return uint64(min(max(t, start), end)) - uint64(start) }
 	each(func(c change) {
 		next[since(c.t)>>shift+1]++
 		n++
 	})
-	x := &record{T: make([]int64, n), Place: make([]int32, n), Kind: make([]kind, n)}
+	x := &record{T: model.Make[int64](m, n), Place: model.Make[int32](m, n), Kind: model.Make[kind](m, n)}
 	if sized {
-		x.Size = make([]int64, n)
+		x.Size = model.Make[int64](m, n)
 	}
 	for i := range len(next) - 1 {
 		next[i+1] += next[i]

@@ -177,7 +177,7 @@ func (c *computation) swap(own *record, low, high int) (*record, error) {
 		}
 		n += x.Len()
 	}
-	return newRecord(0, c.m.Wall(), n, own.Size != nil, func(emit func(c change)) {
+	return newRecord(c.m, 0, c.m.Wall(), n, own.Size != nil, func(emit func(c change)) {
 		for _, x := range in {
 			for i := range x.T {
 				emit(x.at(i))

@@ -68,7 +68,7 @@ func (s *source) record(g family) *record {
 	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: 2 * len(m.MadeTime),
 		sent: 2 * (len(m.DFMessages) + len(m.Moves)), readyQueues: len(m.Queues), sendQueues: len(m.Queues)}
 	sized := g != existing && (g != lives || s.weighted)
-	return newRecord(m.Start, m.End, about[g], sized, func(emit func(c change)) { s.changes(g, emit) })
+	return newRecord(m, m.Start, m.End, about[g], sized, func(emit func(c change)) { s.changes(g, emit) })
 }
 
 // changes gives the changes of a family in any order.

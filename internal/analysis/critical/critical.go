@@ -98,7 +98,7 @@ func compute(ctx context.Context, res *Result, opt Options, p *peers) error {
 	if !null["path"] {
 		res.Path = w.result(opt.Longest, null["path.factors.L"])
 	}
-	list := make([]int64, len(g.useful))
+	list := model.Make[int64](g.m, len(g.useful))
 	if !null["work"] {
 		res.Work = g.work(list, int64(res.Workers), null["tinf_links_ns"])
 	}

@@ -79,7 +79,7 @@ func (g *graph) holder() *holder {
 
 func newGraph(ctx context.Context, m *model.Model, p *peers) (*graph, error) {
 	n := m.Executions()
-	g := &graph{m: m, useful: make([]int64, n), end: make([]int64, n), code: make([]uint32, n),
+	g := &graph{m: m, useful: model.Make[int64](m, n), end: model.Make[int64](m, n), code: model.Make[uint32](m, n),
 		until: m.BusyUntil(), edges: make([]edges, (p.end-p.first+stretchLen-1)>>stretchBits)}
 	for e := range g.useful {
 		g.useful[e] = -1
@@ -168,14 +168,19 @@ func (h *holder) stretch(g *graph, first, end int) edges {
 		}
 	}
 	at = append(at, uint32(len(s.From)))
-	out := edges{At: at, From: slices.Clone(s.From), Play: slices.Clone(s.Play)}
+	out := edges{At: at, From: kept(g.m, s.From), Play: kept(g.m, s.Play)}
 	if early {
-		out.Early = slices.Clone(s.Early)
+		out.Early = kept(g.m, s.Early)
 	}
 	if flight {
-		out.Flight = slices.Clone(s.Flight)
+		out.Flight = kept(g.m, s.Flight)
 	}
 	return out
+}
+
+// kept is a copy that stays as long as the model.
+func kept[T any](m *model.Model, list []T) []T {
+	return append(model.Make[T](m, len(list))[:0], list...)
 }
 
 // chain is the longest chain of useful times.

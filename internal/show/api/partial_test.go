@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
@@ -40,18 +42,45 @@ func chainOfCFs(t *testing.T, n int) string {
 	return dir
 }
 
-// TestPartial asks everything about a run of which only a part fits into memory. What needs the whole run is
-// refused in plain words; the rest is about the whole run, or about an interval that is in memory.
-func TestPartial(t *testing.T) {
-	const cfs = 12_000
+func shownWith(t *testing.T, dir string, opt live.Options) (*httptest.Server, *live.Run) {
+	t.Helper()
 	runs := live.NewSet()
 	t.Cleanup(runs.Close)
-	r, err := runs.Add(chainOfCFs(t, cfs), live.Options{Memory: 4_000_000})
+	r, err := runs.Add(dir, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := httptest.NewServer(api.New(api.Config{Runs: runs}).Handler())
 	t.Cleanup(s.Close)
+	return s, r
+}
+
+// TestOnDisk asks everything about a run whose columns are on disk, for want of memory: the answers are those
+// from memory.
+func TestOnDisk(t *testing.T) {
+	dir := chainOfCFs(t, 12_000)
+	if !memory.CanSpill(1<<30, memory.SpillDirs(dir)...) {
+		t.Skip("there is no disk")
+	}
+	plain, r := shownWith(t, dir, live.Options{})
+	disk, _ := shownWith(t, dir, live.Options{Memory: 4_000_000, Spill: true})
+	for _, q := range questions {
+		if strings.HasPrefix(q.path, "/export") { // an archive has the time in it
+			continue
+		}
+		path := "/api/runs/" + r.ID() + q.path
+		status, want, _ := get(t, plain.URL+path)
+		if on, got, _ := get(t, disk.URL+path); on != status || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d %.300s\ninstead of %d %.300s", q.path, on, got, status, want)
+		}
+	}
+}
+
+// TestPartial asks everything about a run of which only a part fits into memory. What needs the whole run is
+// refused in plain words; the rest is about the whole run, or about an interval that is in memory.
+func TestPartial(t *testing.T) {
+	const cfs = 12_000
+	s, r := shownWith(t, chainOfCFs(t, cfs), live.Options{Memory: 4_000_000})
 	base := s.URL + "/api/runs/" + r.ID()
 	for {
 		st, changed := r.Status()

@@ -39,7 +39,7 @@ func (r *Run) Factors(ctx context.Context, q timeline.FactorQuery) (*timeline.Fa
 // the parts between what is kept already and this snapshot first.
 func (r *Run) remember(s *Snapshot) {
 	limit, all := r.limit(), s.Reader.Span()
-	if uint64(s.Reader.Events()) <= limit/2 || !s.divides() {
+	if s.spill != nil || uint64(s.Reader.Events()) <= limit/2 || !s.divides() {
 		return
 	}
 	for end := r.history.end(all.From); end < s.Span.From+s.Model.Start; end = r.history.end(all.From) {

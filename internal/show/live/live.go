@@ -21,7 +21,9 @@
 // whole run; the last snapshot has them, as a report does.
 //
 // Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. If a trace is too
-// long for Options.Memory, a snapshot has the newest part of the run, or the part that a query asks for.
+// long for Options.Memory, and the run is over, its columns go to disk (memory.Spill), so that a snapshot has
+// all of it. Otherwise a snapshot has the newest part of the run, or the part that a query asks for, and
+// nothing that depends on the rest is told (Partial).
 // Sums by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of
 // the whole run knew. Later parts are divided without events far before them, so a CF that waited for data
 // made long ago may be divided differently. Properties of nodes and links are sums over all events
@@ -71,6 +73,8 @@ const (
 type Options struct {
 	// Memory is about how many bytes the run may take; 0 means DefaultMemory.
 	Memory int64
+	// Spill lets a run that is over and takes more have its columns on disk.
+	Spill bool
 	// Alive says whether the program of a run without an end still runs, and whether that is known.
 	// nil: it is looked up on this host.
 	Alive func() (alive, known bool)
@@ -164,7 +168,7 @@ func open(dir string, opt Options, with *shared) (*Run, error) {
 		if err := r.headers(); err != nil {
 			return nil, err
 		}
-		if r.status.Events <= r.limit() {
+		if r.status.Events <= r.limit() || r.canSpill(r.status.Events) {
 			r.wg.Go(func() {
 				if r.wake(before) {
 					r.follow()

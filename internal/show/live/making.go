@@ -10,6 +10,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/clock"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
@@ -23,6 +24,10 @@ const (
 	// snapshotBytes is the memory an event takes in a snapshot with all that is derived from it.
 	// BenchmarkSnapshot measures it: 61 to 76 where every property is asked for.
 	snapshotBytes = 80
+	// heldBytes is what is left of that in memory where the columns are on disk, and spilledBytes what they take
+	// there.
+	heldBytes    = 8
+	spilledBytes = 80
 	// keepParts is how many snapshots of parts are kept beside the newest.
 	keepParts = 2
 )
@@ -39,6 +44,12 @@ const (
 
 // limit is the number of events that one snapshot may have.
 func (r *Run) limit() uint64 { return uint64(r.opt.Memory / (1 + keepParts) / snapshotBytes) }
+
+// canSpill tells whether a snapshot with so many events can have its columns on disk.
+func (r *Run) canSpill(events uint64) bool {
+	return r.opt.Spill && events <= uint64(r.opt.Memory/4*3/heldBytes) &&
+		memory.CanSpill(int64(events)*spilledBytes, memory.SpillDirs(r.dir)...)
+}
 
 // refresh starts making a snapshot if there is something new, it is time, and either somebody watches or a
 // long run is about to outgrow what its history knows.
@@ -376,17 +387,31 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 			return nil, err
 		}
 	}
-	if in == nil && uint64(reader.Events()) > r.limit() {
+	var spill *memory.Spill
+	if events := uint64(reader.Events()); in == nil && !happening && events > r.limit() && r.canSpill(events) {
+		spill, _ = memory.NewSpill(int64(events)*spilledBytes, r.opt.Memory/4, memory.SpillDirs(r.dir)...)
+	}
+	defer func() {
+		if err != nil {
+			spill.Close()
+		}
+	}()
+	if in == nil && spill == nil && uint64(reader.Events()) > r.limit() {
 		end := reader.Span().To
 		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
 	}
-	m, err := model.Build(ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel})
+	m, err := model.Build(ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel,
+		Spill: spill})
 	if err != nil {
 		return nil, err
 	}
 	s := &Snapshot{Reader: reader, Model: m, run: r, ctx: ctx, name: filepath.Clean(r.dir), happening: happening,
-		parallel: parallel, Span: trace.Span{From: 0, To: m.Wall()}}
-	s.bytes = int64(m.Events)*snapshotBytes + int64(len(m.Nodes))*nodeBytes +
+		parallel: parallel, Span: trace.Span{From: 0, To: m.Wall()}, spill: spill}
+	ofEvent := int64(snapshotBytes)
+	if spill != nil {
+		ofEvent = heldBytes
+	}
+	s.bytes = int64(m.Events)*ofEvent + int64(len(m.Nodes))*nodeBytes +
 		int64(len(reader.Streams()))*streamBytes
 	r.taken.Add(s.bytes - bytes)
 	s.bytes += defs

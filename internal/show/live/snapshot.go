@@ -12,6 +12,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/compare"
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
@@ -43,7 +44,8 @@ type Snapshot struct {
 	parallel         int             // how many cores deriving things may take; 0: all
 	full             bool            // the part that was asked for did not fit
 	name             string
-	bytes            int64 // that it takes, about
+	bytes            int64         // that it takes, about
+	spill            *memory.Spill // nil: its columns are in memory
 	refs             atomic.Int32
 	known            lazy[[]int64]
 	timeline         lazy[*timeline.Timeline]
@@ -69,6 +71,7 @@ func (s *Snapshot) Release() {
 		s.events.v.Close()
 	}
 	s.Reader.Close()
+	s.spill.Close()
 	s.run.taken.Add(-s.bytes - s.more.Load())
 }
 

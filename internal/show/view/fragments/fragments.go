@@ -76,7 +76,7 @@ func (x *Index) Interval(from, to int64) (Interval, error) {
 func Build(ctx context.Context, t *timeline.Timeline) (*Index, error) {
 	m := t.Model()
 	x := &Index{m: m, t: t, time: slices.Repeat([]int64{-1}, m.Executions()),
-		lost: make([]int64, len(m.Created)),
+		lost: model.Make[int64](m, len(m.Created)),
 		of:   make([][]uint32, len(m.Codes)), orders: recent.New[order, []uint32](maxOrders, nil)}
 	lane := 0
 	for id := range m.AllWorkers() {

@@ -60,13 +60,15 @@ func (c *columns) reset(n int) {
 		slices.Grow(c.df[:0], n)
 }
 
-// clone makes a copy without spare capacity.
-func (c *columns) clone() columns {
-	return columns{exact(c.end), exact(c.part), exact(c.class), exact(c.consumer), exact(c.producer),
-		exact(c.df)}
+// clone makes a copy without spare capacity that stays as long as the model.
+func (c *columns) clone(m *model.Model) columns {
+	return columns{exact(m, c.end), exact(m, c.part), exact(m, c.class), exact(m, c.consumer),
+		exact(m, c.producer), exact(m, c.df)}
 }
 
-func exact[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
+func exact[T any](m *model.Model, list []T) []T {
+	return append(model.Make[T](m, len(list))[:0], list...)
+}
 
 // inside marks, in lane.part, a piece within the execution of an atomic CF.
 const inside = 1 << 31
@@ -228,7 +230,8 @@ func (l *lane) index(t *Timeline, shift uint) {
 	l.shift = shift
 	l.ends = nil
 	n := len(l.end)>>l.shift + 1
-	l.byClass, l.byRow, l.boxes = make([]int64, 0, n*classes), make([]int64, 0, n*rowCount), make([]uint32, 0, n)
+	l.byClass, l.byRow = model.Make[int64](t.m, n*classes)[:0], model.Make[int64](t.m, n*rowCount)[:0]
+	l.boxes = model.Make[uint32](t.m, n)[:0]
 	byClass, byRow := make([]int64, classes), make([]int64, rowCount)
 	boxes, from := uint32(0), int64(0)
 	mark := func(i int) {

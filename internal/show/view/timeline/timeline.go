@@ -95,7 +95,7 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 		for list := range pieces {
 			f.fill(list)
 		}
-		f.l.columns = f.columns.clone()
+		f.l.columns = f.columns.clone(m)
 		spare.Put(f.columns)
 	})
 	if err != nil {

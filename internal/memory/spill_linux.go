@@ -1,0 +1,43 @@
+package memory
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// inMemory are the file systems whose files are in memory, so that nothing is gained by mapping them.
+var inMemory = map[int64]bool{unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true}
+
+// spillRoom gives how many bytes a folder has room for; false where a Spill cannot be in it.
+func spillRoom(dir string) (int64, bool) {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil || inMemory[int64(st.Type)] {
+		return 0, false
+	}
+	return int64(st.Bavail) * int64(st.Bsize), true
+}
+
+func spillMap(f *os.File, at int64, n int) ([]byte, error) {
+	if err := unix.Fallocate(int(f.Fd()), 0, at, int64(n)); err != nil {
+		return nil, err
+	}
+	return unix.Mmap(int(f.Fd()), at, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+}
+
+func spillUnmap(b []byte) { _ = unix.Munmap(b) }
+
+// spillDrop lets go of the pages of a mapping; the file keeps what is in them.
+func spillDrop(b []byte) { _ = unix.Madvise(b, unix.MADV_DONTNEED) }
+
+// spillResident is how many bytes of files the process has in memory.
+func spillResident() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if f := bytes.Fields(text); err == nil && len(f) > 2 {
+		pages, _ := strconv.ParseInt(string(f[2]), 10, 64) // 0 where it is no number
+		return pages * int64(os.Getpagesize())
+	}
+	return 0
+}
