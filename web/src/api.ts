@@ -85,10 +85,6 @@ export interface Patterns {
     | null;
   problems: string[] | null;
 }
-/** GET /api/runs/ID/reasons?from&to&lang: why an interval is slow. What is known of the whole run only, and
- * what would have to be simulated, is not said of it. */
-export interface Reasons { wall_ns: number; total_ns: number; advice: Advice[]; causes: Report["causes"];
-  fragments: Report["fragments"] }
 /** GET /api/runs/ID/source?file: a source file that code fragments name, as it is beside the trace now. */
 export interface Source { file: string; text: string }
 /** GET /api/runs/ID/waits?factors&parts&producer&consumer&code&df&link&lanes&from&to&limit&windows: the waits
@@ -108,6 +104,13 @@ export interface Advice {
   predicted_wall_ns?: number; predicted?: string // by a simulation
 }
 
+/** GET /api/runs/ID/reasons?from&to&lang: why an interval is slow. What is known of the whole run only, and
+ * what would have to be simulated, is not said of it. */
+export interface Reason extends Advice { waits: Counted | null /* it counts none */ }
+export interface Counted { factors?: string[]; parts?: string[]; producer?: string; consumer?: string;
+  df?: string; link?: string; but_node?: number }
+export interface Reasons { wall_ns: number; total_ns: number; advice: Reason[]; causes: Report["causes"];
+  fragments: Report["fragments"] }
 /** GET /api/runs/ID/factors?from&to&windows&lanes (lanes: "0-3,7", default all): time by factor, as slou
  * divides what has arrived by known_ns. */
 export interface FactorWindows {

@@ -108,3 +108,80 @@ func (x Advice) In(l words.Lang) Advice {
 	x.Predicted = x.predicted.In(l)
 	return x
 }
+
+// Waits say which pieces of workers' time advice counts: those that fit everything that is given.
+type Waits struct {
+	Factors  []string `json:"factors,omitempty"` // letters
+	Parts    []string `json:"parts,omitempty"`
+	Producer string   `json:"producer,omitempty"` // code fragments
+	Consumer string   `json:"consumer,omitempty"`
+	DF       string   `json:"df,omitempty"` // name
+	Link     string   `json:"link,omitempty"`
+	ButNode  *int     `json:"but_node,omitempty"` // workers of all other nodes
+}
+
+// waits are those of advice by its name, from what it rests on.
+var waits = map[string]func(e evidence) Waits{
+	"one-node": func(e evidence) Waits {
+		node, _ := e["node"].(int)
+		return Waits{Factors: []string{"S"}, ButNode: &node}
+	},
+	"distribution":      parts("elsewhere"),
+	"order":             func(e evidence) Waits { return Waits{Factors: []string{"S"}, Producer: e.text("producer")} },
+	"parallelism":       parts("nowhere"),
+	"fewer-workers":     factors("S"),
+	"too-many-nodes":    factors("L"),
+	"too-many-workers":  parts("dispatch", "preempt"),
+	"preempted":         parts("preempt"),
+	"off-core":          parts("preempt", "blocked"),
+	"too-small":         factors("O"),
+	"overhead":          factors("O"),
+	"blocked":           func(e evidence) Waits { return Waits{Parts: []string{e.text("part")}} },
+	"contention":        func(e evidence) Waits { return Waits{Parts: []string{e.text("name")}} },
+	"latency":           onLink,
+	"migration":         onLink,
+	"far-data":          ofDF,
+	"late-transfer":     ofDF,
+	"replicate":         ofDF,
+	"too-small-to-send": ofDF,
+	"asked-again":       ofDF,
+	"too-large":         ofDF,
+}
+
+// evidence is Advice.Evidence.
+type evidence map[string]any
+
+func (e evidence) text(name string) string {
+	text, _ := e[name].(string)
+	return text
+}
+
+func parts(list ...string) func(evidence) Waits {
+	return func(evidence) Waits { return Waits{Parts: list} }
+}
+
+func factors(list ...string) func(evidence) Waits {
+	return func(evidence) Waits { return Waits{Factors: list} }
+}
+
+func onLink(e evidence) Waits {
+	return Waits{Factors: []string{"L"}, Link: e.text("link"), DF: e.text("df"), Consumer: e.text("consumer")}
+}
+
+// ofDF are the waits for DFs of one name, or for all if the advice is about several.
+func ofDF(e evidence) Waits {
+	if names, _ := e["names"].(int); names > 1 {
+		return Waits{Factors: []string{"L"}}
+	}
+	return Waits{Factors: []string{"L"}, DF: e.text("df")}
+}
+
+// Waits are those that the advice counts, nil where it counts none.
+func (x *Advice) Waits() *Waits {
+	of := waits[x.ID]
+	if of == nil {
+		return nil
+	}
+	w := of(x.Evidence)
+	return &w
+}

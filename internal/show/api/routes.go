@@ -282,8 +282,15 @@ func askReport(q *question) (any, error) {
 	return json.RawMessage(text), err
 }
 
-// askReasons gives the reasons of an interval.
+// askReasons gives the reasons of an interval, or of the whole run.
 func askReasons(q *question) (any, error) {
+	if !q.has("from") && !q.has("to") {
+		s, err := q.whole()
+		if err != nil {
+			return nil, err
+		}
+		return s.AllReasons(q.lang())
+	}
 	s, from, to, err := q.within()
 	if err != nil {
 		return nil, err

@@ -176,9 +176,35 @@ func (s *Snapshot) Report(lang string) (*report.Everything, error) {
 type Reasons struct {
 	WallNS    int64           `json:"wall_ns"`
 	TotalNS   int64           `json:"total_ns"`
-	Advice    []advise.Advice `json:"advice"`
+	Advice    []Reason        `json:"advice"`
 	Causes    []slou.Cause    `json:"causes"`
 	Fragments []slou.Fragment `json:"fragments"`
+}
+
+// Reason is a piece of advice with the waits that it counts, nil for none.
+type Reason struct {
+	advise.Advice
+	Waits *advise.Waits `json:"waits"`
+}
+
+func reasons(res *slou.Result, list []advise.Advice, lang string) *Reasons {
+	out := &Reasons{res.WallNS, res.TotalNS, []Reason{}, res.Causes, res.Fragments}
+	for i := range list {
+		out.Advice = append(out.Advice, Reason{list[i].In(words.LangOf(lang)), list[i].Waits()})
+	}
+	return out
+}
+
+// AllReasons are those of the whole run, from its report.
+func (s *Snapshot) AllReasons(lang string) (*Reasons, error) {
+	all, err := s.Report(lang)
+	if err == nil {
+		err = all.FactorsError()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reasons(all.SLOU, all.Advice, lang), nil
 }
 
 // Reasons divides an interval of the run as a report does, with sentences in a language, "en" or "ru".
@@ -191,10 +217,7 @@ func (s *Snapshot) Reasons(ctx context.Context, from, to int64, lang string) (*R
 			return err
 		}
 		list, err := advise.Advise(advise.Input{Model: s.Model, SLOU: res, Part: true}, procs.Alone())
-		for i := range list {
-			list[i] = list[i].In(words.LangOf(lang))
-		}
-		out = &Reasons{res.WallNS, res.TotalNS, append([]advise.Advice{}, list...), res.Causes, res.Fragments}
+		out = reasons(res, list, lang)
 		return err
 	})
 	return out, err
