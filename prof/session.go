@@ -185,6 +185,13 @@ func (s *Session) Choose(on func(ns, name string) bool) {
 	}
 }
 
+// Chosen tells whether the choice of events lets one through, also if it is not defined yet.
+func (s *Session) Chosen(ns, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.choose == nil || s.choose(ns, name)
+}
+
 // Off returns the names of the events that are switched off, "Namespace.onName".
 func (s *Session) Off() []string {
 	s.mu.Lock()

@@ -8,7 +8,8 @@ import (
 )
 
 // partsCPP of whyslow.hpp in their order; what follows <implementation> is for one source file only.
-var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "standard.hpp", "<implementation>",
+var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "luna.hpp", "standard.hpp",
+	"<implementation>",
 	"json.hpp", "config.hpp", "host.hpp", "run.hpp", "track.hpp", "writer.hpp", "<end>"}
 
 func headerCPP(src string) ([]byte, error) {
@@ -20,7 +21,7 @@ func headerCPP(src string) ([]byte, error) {
 func implementationCPP() string {
 	var b strings.Builder
 	b.WriteString("\n#endif // WHYSLOW_HPP\n\n#if defined(WHYSLOW_IMPLEMENTATION) && " +
-		"!defined(WHYSLOW_HPP_IMPLEMENTED)\n#define WHYSLOW_HPP_IMPLEMENTED\n\n")
+		"!defined(WHYSLOW_HPP_IMPLEMENTED) && !defined(WHYSLOW_LUNA)\n#define WHYSLOW_HPP_IMPLEMENTED\n\n")
 	line := "#define WHYSLOW_STANDARD_EVENTS"
 	end := func() { fmt.Fprintf(&b, "%-*s\\\n", lineWidth-1, line) }
 	for i, k := range trace.Kinds() {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/compile"
+	"github.com/whyslow/whyslow/sdk"
 )
 
 // A unit is one file to compile.
@@ -89,8 +90,9 @@ func newBuilder(s Spec) (*builder, error) {
 	return b, nil
 }
 
-// include are the headers of ours.
-var include = map[string]string{"ucenv.h": ucenvH, "whyslow_abi.h": abiH, "whyslow_wrap.h": wrapH}
+// include are the headers of ours. WHYSLOW_LUNA tells whyslow.hpp that there is a run to emit into.
+var include = map[string]string{"ucenv.h": ucenvH, "whyslow_abi.h": abiH, "whyslow_wrap.h": wrapH,
+	"whyslow.hpp": sdk.HeaderCPP}
 
 // findTools resolves compiler and flags.
 func (b *builder) findTools() error {
@@ -254,7 +256,7 @@ func (b *builder) object(u *unit) compile.Step {
 		}
 		// Lines are for those who ask where a call waited; the code is the same without. Where the program is
 		// compiled is not told: elsewhere it is the same program.
-		lines := []string{"-g1", b.cache.Here(".")}
+		lines := []string{"-g1", b.cache.Here("."), "-DWHYSLOW_LUNA"}
 		words := slices.Concat(b.cxx, lines, b.flags, places, []string{"-I", b.include}, b.cxxflags, own)
 		return compile.Object(dir, src, words, func(words []string) (string, error) {
 			u.command = words

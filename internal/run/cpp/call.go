@@ -104,3 +104,6 @@ type Where struct {
 	Known bool
 	Wait  Wait
 }
+
+// Emitted is an event that user code emits. Types has a letter for each argument, as ws_host.event says.
+type Emitted struct{ Space, Name, Types string }

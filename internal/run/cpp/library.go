@@ -19,7 +19,7 @@ package cpp
 #cgo noescape ws_flush
 #cgo nocallback ws_flush
 #include <stdlib.h>
-#include "shim.h"
+#include "events.h"
 */
 import "C"
 
@@ -202,6 +202,7 @@ func Open(path string, prog *luna.Program) (*Library, error) {
 		}
 		l.calls = append(l.calls, Fn(C.ws_entry_call(l.lib, C.uint32_t(i))))
 	}
+	C.ws_renew_events()
 	opened[path]++
 	libraries = append(libraries, l)
 	return l, nil
@@ -266,11 +267,14 @@ func (l *Library) Close() error {
 }
 
 // Meter is what is measured of a worker whose calls it makes. Calls must not overlap.
-type Meter struct{ c *C.ws_meter }
+type Meter struct {
+	c    *C.ws_meter
+	read uint64 // words of its first portion of events
+}
 
 // NewMeter makes a Meter, to be closed.
 func NewMeter() *Meter {
-	m := &Meter{C.ws_new_meter()}
+	m := &Meter{c: C.ws_new_meter()}
 	if m.c == nil {
 		panic(errors.New("out of memory: cannot create a worker"))
 	}

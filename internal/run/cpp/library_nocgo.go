@@ -58,6 +58,18 @@ func (m *Meter) Call(fn Fn, args []Value, t *Times, cf uint64, what Measure) Out
 // Spans has nothing to tell.
 func (m *Meter) Spans(take func(Span)) {}
 
+// Events has nothing to tell.
+func (m *Meter) Events(inside bool, take func(id int, t int64, words []uint64, texts []byte)) {}
+
+// EventOf is not called: there are none.
+func EventOf(id int) Emitted { return Emitted{} }
+
+// EventOff does nothing.
+func EventOff(id int) {}
+
+// EventsLost are none.
+func EventsLost() (homeless, tooMany int64) { return 0, 0 }
+
 // Rest has nothing to tell.
 func (m *Meter) Rest() Span { return Span{} }
 

@@ -28,7 +28,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "meter.h"
+#include "events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -332,10 +332,16 @@ void ws_blocked(int64_t since)
 	errno = err;
 }
 
+ws_meter *ws_running(void) { return self ? self->active : NULL; }
+
 ws_meter *ws_new_meter(void) { return calloc(1, sizeof(ws_meter)); }
 
 void ws_free_meter(ws_meter *m)
 {
 	if (m->room) munmap(m->waits, m->room * sizeof *m->waits);
+	for (struct ws_events *p = m->events, *next; p; p = next) {
+		next = p->next;
+		ws_free_events(m, p);
+	}
 	free(m);
 }

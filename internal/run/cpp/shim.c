@@ -53,7 +53,7 @@
 #define _GNU_SOURCE
 #endif
 #undef _FORTIFY_SOURCE // its longjmp refuses to leave an alternate stack
-#include "meter.h"
+#include "events.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -384,7 +384,8 @@ static void host_threw(const char *msg)
 	c->msg = strdup(msg);
 }
 
-static const ws_host host = {&live, host_fail, host_leave, host_threw, ws_blocking, ws_blocked};
+static const ws_host host = {&live, host_fail, host_leave, host_threw, ws_blocking, ws_blocked, ws_name_event,
+	ws_emit, &ws_homeless};
 
 static uint64_t register_of(const ucontext_t *u, int stack)
 {

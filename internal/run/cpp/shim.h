@@ -44,6 +44,9 @@ typedef struct ws_meter {
 	uint64_t site, frame, object;
 	int32_t fd;
 	uint64_t holder; // as in ws_wait
+	// What user code has emitted (events.h): the first portion that is not read yet, and the one that grows.
+	struct ws_events *events, *latest;
+	uint64_t kept; // bytes of them
 } ws_meter;
 
 // What a running thread was doing when it was asked.

@@ -12,7 +12,8 @@
 //	library*.go     loading and calling; without cgo: why that cannot be done
 //	shim.c          the call itself and the ways out of user code
 //	meter.c         what happened to the thread meanwhile
-//	include/        what user code sees (ucenv.h), and what the library is made of
+//	events.c        events that user code emits
+//	include/        what user code sees (ucenv.h, and whyslow.hpp of package sdk), and what the library is made of
 package cpp
 
 import (

@@ -51,6 +51,7 @@ func (w *worker) call(c *cf) {
 	if !w.told {
 		w.started(c, site, w.times.Start)
 	}
+	w.takeEvents(false)
 	end := w.times.End
 	if outcome.Kind != cpp.Done {
 		end = clock.Now()

@@ -141,6 +141,7 @@ type engine struct {
 	wall       int64          // to add to the clock to get system time
 	steady     int64          // and CLOCK_MONOTONIC
 	emitFailed sync.Once
+	byHand     allByHand
 	fns        []cpp.Fn             // by Routine.ID
 	measure    cpp.Measure          // what calls measure; Shared: of code fragments that run long, Each
 	literals   map[string]cpp.Value // string constants as C++ wants them
@@ -260,6 +261,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		e.watch.leave(e)
 	}
 	<-watching
+	e.tellLost()
 	for w := range e.workers() {
 		if w.stopped.Load() {
 			w.meter.Close()

@@ -144,7 +144,8 @@ func (h *watch) look(e *engine) bool {
 	return same && inside > 0
 }
 
-// tellStart records the start of a CF whose end was to tell it. The worker is inside user code.
+// tellStart records the start of a CF whose end was to tell it, and what its code has emitted. The worker is
+// inside user code.
 func (w *worker) tellStart(c *cf, since int64) {
 	if !w.calling.CompareAndSwap(c, taken) {
 		return
@@ -152,6 +153,9 @@ func (w *worker) tellStart(c *cf, since int64) {
 	if !w.told && w.meter.Since() == since {
 		w.told = true
 		w.started(c, siteOf(c.st), since)
+	}
+	if w.told && w.meter.Since() == since {
+		w.takeEvents(true)
 	}
 	w.calling.Store(c)
 }
@@ -273,6 +277,7 @@ func (h *watch) leave(e *engine) {
 		if !w.told {
 			w.started(s.c, siteOf(s.c.st), s.since)
 		}
+		w.takeEvents(true)
 		x, where := w.whereabouts(&s, end, share(s.last, s.latest))
 		if b := where.Wait; b.From != 0 && x.Doing == b.Reason.String() {
 			b.To = clock.Now()

@@ -97,6 +97,7 @@ type worker struct {
 	told    bool               // its start is recorded
 	stopped atomic.Bool        // has returned from loop
 	doing   doing
+	own     ownEvents
 	times   cpp.Times
 	pool    []*cf
 	batches []*batch // to be used again
@@ -441,7 +442,7 @@ func (w *worker) freeze() bool {
 
 func (w *worker) loop() {
 	defer w.stopped.Store(true)
-	w.meter, w.spend = cpp.NewMeter(), w.spent
+	w.meter, w.spend, w.own.take = cpp.NewMeter(), w.spent, w.takeEvent
 	defer w.rest()
 	for {
 		c := w.next()

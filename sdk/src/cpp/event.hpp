@@ -142,6 +142,7 @@ struct Core {
 } // namespace detail
 } // namespace whyslow
 
+#if !defined(WHYSLOW_LUNA)
 // In a shared library the reference is weak: the library may be a module loaded by a program that does not
 // export its symbols. There the module's entry point sets the pointer.
 #if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
@@ -149,6 +150,7 @@ extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *w
 #else
 // If the linker misses this function: one source file must define WHYSLOW_IMPLEMENTATION, see the top.
 extern "C" __attribute__((visibility("default"))) whyslow::detail::Core *whyslow_core(void);
+#endif
 #endif
 
 namespace whyslow {
@@ -159,6 +161,10 @@ inline std::atomic<Core *> &core_slot() {
     return slot;
 }
 
+#if defined(WHYSLOW_LUNA)
+Core *luna_core();
+inline Core *core() { return luna_core(); }
+#else
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Waddress" // the reference is not always weak
@@ -175,6 +181,7 @@ inline Core *core() {
 }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
+#endif
 #endif
 
 inline ThreadState *&thread_slot() {

@@ -30,16 +30,19 @@
 // ModulesManager, implemented in that one source file. Modules in shared libraries reach them through
 // pointers, so they need no symbol of the program.
 //
+// The C++ code of a LuNA program includes the same header, and emits into the run: luna.hpp of the parts.
+//
 // Nothing starts before the first emission (or whyslow::init), because modules may register themselves while
 // static objects are constructed, in any order. Profiling ends at exit: modules finish in order of priority.
 
 #ifndef WHYSLOW_HPP
 #define WHYSLOW_HPP
 
-#if defined(WHYSLOW_IMPLEMENTATION)
+#if defined(WHYSLOW_IMPLEMENTATION) && !defined(WHYSLOW_LUNA)
 #include "whyslow.h" // before others, so that it may choose feature macros
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -75,7 +78,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if !defined(WHYSLOW_LUNA)
 #include "whyslow.h"
+#endif
 
 namespace whyslow {
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define WHYSLOW_ABI_VERSION 4
+#define WHYSLOW_ABI_VERSION 5
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +46,13 @@ typedef struct ws_host {
 	// called after the call. Neither changes errno.
 	int64_t (*blocking)(int reason, const void *site, const void *frame, const void *object, int fd, int holder);
 	void (*blocked)(int64_t since);
+	// event names an event that the code of a library (owner: an address there) emits; types has a letter for
+	// each argument: i signed, u unsigned, f double, b bool, t text, T time, d nanoseconds, o an object as text.
+	// NULL: no memory. It is for emit, whose words are the arguments, those of texts their lengths in texts.
+	// emit returns 0 if nobody wants the event.
+	void *(*event)(const void *owner, const char *space, const char *name, const char *types);
+	int (*emit)(void *event, const uint64_t *words, uint32_t count, const char *texts, uint32_t size);
+	int64_t *homeless; // how many events were emitted outside of CFs
 } ws_host;
 
 typedef struct ws_entry {

@@ -20,6 +20,7 @@ namespace detail {
 // Before the host connects, while static objects are constructed, the library itself counts the buffers.
 static int64_t early_live;
 static int64_t *live = &early_live;
+static int64_t early_homeless; // events of static objects, likewise
 const ws_host *host;
 
 void fail(const std::string &msg)
@@ -62,6 +63,7 @@ void connect(const ws_host *h)
 {
 	__atomic_fetch_add(h->live, early_live, __ATOMIC_RELAXED);
 	live = h->live;
+	__atomic_fetch_add(h->homeless, early_homeless, __ATOMIC_RELAXED);
 	host = h;
 }
 
@@ -103,6 +105,21 @@ void caught()
 		msg = type_name(abi::__cxa_current_exception_type());
 	}
 	host->threw(msg.c_str());
+}
+
+// What whyslow.hpp emits to. Before the host connects, events are only counted.
+extern "C" __attribute__((visibility("hidden"))) void *whyslow_luna_event(const char *space, const char *name,
+	const char *types)
+{
+	return host ? host->event(&host, space, name, types) : nullptr;
+}
+
+extern "C" __attribute__((visibility("hidden"))) int whyslow_luna_emit(void *event, const uint64_t *words,
+	uint32_t count, const char *texts, uint32_t size)
+{
+	if (host) return host->emit(event, words, count, texts, size);
+	early_homeless++;
+	return 1;
 }
 
 } // namespace detail
