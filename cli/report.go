@@ -28,12 +28,13 @@ import (
 // reportOptions say what a report shows and where it goes.
 type reportOptions struct {
 	reading
-	by      string        // as slou.Options.Splits
-	windows int           // into how many windows the run is cut, 0 the default
-	window  time.Duration // or how long each is
-	full    bool          // all tables in the terminal
-	all     bool          // every CF that never ran, not only the roots
-	splits  []string      // computed in any case
+	interval intervalOptions
+	by       string        // as slou.Options.Splits
+	windows  int           // into how many windows the run is cut, 0 the default
+	window   time.Duration // or how long each is
+	full     bool          // all tables in the terminal
+	all      bool          // every CF that never ran, not only the roots
+	splits   []string      // computed in any case
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
 	json, html, csv string
 	memory          memoryBudget
@@ -165,6 +166,9 @@ Waiting, and name the causes.
 A damaged or truncated trace is read as far as possible; the report says what is missing. A trace
 that does not fit into --memory is analysed with the help of the disk (on Linux).
 
+--from and --to, or --iteration, report an interval: its factors, splits, links and causes, to the
+nanosecond those that the page shows of it. What needs the whole run is left out, and named.
+
 --fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi,
 code:solve>30%, pgas.wait-at-barrier>10%.
 
@@ -177,11 +181,13 @@ reads the files of some of the nodes. The report is the same.
   whyslow report --html report.html prog.001.trace
   whyslow report --html report.html --lang ru prog.001.trace
   whyslow report --full prog.001.trace | less
+  whyslow report --from 10ms --to 50% prog.001.trace
+  whyslow report --iteration 'step[3]' prog.001.trace
   whyslow report --json prog.001.trace | jq .factors
   mpirun -n 4 whyslow report prog.001.trace`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if err := errors.Join(o.check("report"), fail.check("report")); err != nil {
+			if err := cmp.Or(o.check("report"), o.interval.check("report"), fail.check("report")); err != nil {
 				return err
 			}
 			c, err := crew.Join(buildName())
@@ -197,6 +203,7 @@ reads the files of some of the nodes. The report is the same.
 		ValidArgsFunction: completeTrace,
 	}
 	o.addTo(cmd)
+	o.interval.addTo(cmd)
 	fail.addTo(cmd.Flags())
 	return cmd
 }
@@ -287,9 +294,17 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 			model.Options{Progress: read.progress(line, path), Spill: spill}, g)
 		return err
 	})
+	var within *slou.Interval
+	if err == nil {
+		within, err = o.interval.within(m, g)
+	}
+	if errors.As(err, new(*console.Error)) {
+		return nil, nil, err
+	}
 	if err == nil {
 		warn(line.IO, m.Collisions)
 		want := o.wanted(m, line)
+		want.Within = within
 		if c.Many() {
 			want.Whole = func() (*model.Model, error) { return o.whole(ctx, path) }
 		}

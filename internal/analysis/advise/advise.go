@@ -6,7 +6,8 @@
 // overhead.go (the system's work, contention), traps.go (what LuNA programs get wrong) and pgas*.go (runs
 // without CFs). The gain is not the time lost but how much shorter the run would be: most rules work the run
 // out again without the fault (replay.go), others compare it with what so many workers can reach
-// (critical.Work). What needs a replay is not said without one.
+// (critical.Work). What needs a replay is not said without one: so an interval of a run has only advice that
+// rests on its factors and causes.
 package advise
 
 import (

@@ -108,6 +108,9 @@ func (a *advisor) crowded() *crowd {
 			continue
 		}
 		excess := int64(h.Workers-h.Cores) * a.res.WallNS
+		if a.Part {
+			excess = min(excess, a.atWork(h.Host)-int64(h.Cores)*a.res.WallNS)
+		}
 		if a.replay != nil {
 			excess = a.replay.excess(h.Host, h.Cores)
 		}
@@ -122,6 +125,20 @@ func (a *advisor) crowded() *crowd {
 		return nil
 	}
 	return &worst
+}
+
+// atWork is the time that a host's workers spent in CFs and in the system, or had no core for that.
+func (a *advisor) atWork(host string) (ns int64) {
+	for i := range a.res.Nodes {
+		if n := &a.res.Nodes[i]; n.Host == host {
+			for _, f := range []slou.Factor{slou.FactorU, slou.FactorO} {
+				if share := n.Factors.Of(f); share != nil {
+					ns += share.NS
+				}
+			}
+		}
+	}
+	return ns
 }
 
 // excess sums up, over all times, the workers of a host that ran a CF or had no core for one, beyond the

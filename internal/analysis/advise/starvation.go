@@ -176,10 +176,9 @@ func (a *advisor) order() {
 		a.addTime("order", gain, words.Say("They were ready for that long while their workers ran others.",
 			"Столько времени они были готовы, пока их рабочие потоки исполняли другие ФВ."), evidence, words.Say(
 			"Workers waited %s for the results of %s. Its CFs were ready but queued behind others: starting them at "+
-				"once would save up to %s. They are on the critical path: create them earlier or give them priority.",
+				"once would save up to %s. Create them earlier or give them priority.",
 			"Рабочие потоки %s ждали результатов %s, ФВ которого были готовы, но стояли в очереди за другими. Если "+
-				"бы их начинали сразу, удалось бы избежать потери до %s. Они лежат на критическом пути: создавайте их "+
-				"раньше или дайте им приоритет.",
+				"бы их начинали сразу, удалось бы избежать потери до %s. Создавайте их раньше или дайте им приоритет.",
 			words.Time(c.NS), a.named(c.Producer), words.Time(c.QueuedNS)))
 		return
 	}

@@ -79,7 +79,7 @@ func sumsCases() map[string]sumsCase {
 		"order": {sums(ms{"": 150}, ms{"nowhere": 50}, nil, nil, nil,
 			slou.Cause{Factor: "S", Part: "nowhere", Producer: "factor", DF: "l", Consumer: "solve", NS: 50, Count: 3,
 				QueuedNS: 45}),
-			"order", []string{"`factor`", "critical path", "45.0 ms"}},
+			"order", []string{"`factor`", "priority", "45.0 ms"}},
 		"too small": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"dispatch": 60, "create": 40}, nil)
 			r.Fragments[0].Count, r.Fragments[0].MeanNS = 200_000, 500

@@ -25,6 +25,8 @@ type Options struct {
 	// Patterns is what was found of the run's regions, where the caller has it, as in slou.Options.
 	Patterns *pattern.Result
 	Rule     slou.Rule // as slou.Options.Rule
+	// Within, unless nil, is the part of the run whose time counts; in each process. Chains may lead out of it.
+	Within *slou.Interval
 	// Depth is how many code fragments behind one another the tree of S has; 0 means 8.
 	Depth int
 	// Waits is how many single waits and how many single DFs are named; 0 means 20, less than 0 none.
@@ -60,7 +62,7 @@ const maxPieces = 64 << 20
 // program; and at all members when it fails at one before member 0 puts the result together.
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	opt.Depth, opt.Waits, opt.Overhead = cmp.Or(opt.Depth, 8), cmp.Or(opt.Waits, 20), cmp.Or(opt.Overhead, 0.1)
-	b := &blamer{m: m, g: g, opt: opt, many: int64(max(m.Workers(), 1))}
+	b := &blamer{m: m, g: g, opt: opt, many: int64(max(m.Workers(), 1)), within: opt.Within.Of(m)}
 	if err := b.divide(ctx); err != nil {
 		return nil, err
 	}

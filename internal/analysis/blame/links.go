@@ -136,12 +136,15 @@ func (b *blamer) sentOf(names map[nameKey]*Sent, k nameKey) *Sent {
 	return s
 }
 
+// counted tells whether this process counts a message, which was under way in the part of the run that counts.
+func (b *blamer) counted(g *model.Message) bool { return b.m.Counted(g) && slou.Underway(g, b.within) }
+
 // flows collects what went over each link. All messages that came over one are in the model of one process.
 func (b *blamer) flows(flows map[slou.Link]*flow) {
 	each := func(list []model.Message, add func(f *flow)) {
 		for i := range list {
 			g := &list[i]
-			if !b.m.Counted(g) {
+			if !b.counted(g) {
 				continue
 			}
 			f := flowOf(flows, g.From, g.To)
@@ -231,7 +234,7 @@ func (b *blamer) sent(names map[nameKey]*Sent) {
 	m := b.m
 	for i := range m.DFMessages {
 		g := &m.DFMessages[i]
-		if !m.Counted(g) {
+		if !b.counted(g) {
 			continue
 		}
 		k := nameKey{m.DFName[g.DF], -1}

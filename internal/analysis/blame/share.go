@@ -205,7 +205,7 @@ func (b *blamer) costs() ([]Cost, error) {
 	}
 	for i := range m.DFMessages {
 		g := &m.DFMessages[i]
-		if n, ok := at[g.DF]; ok && m.Counted(g) {
+		if n, ok := at[g.DF]; ok && b.counted(g) {
 			s := Sent{}
 			s.add(g)
 			c := &own[n]

@@ -3,6 +3,8 @@ package blame
 import (
 	"cmp"
 	"context"
+	"slices"
+	"sort"
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -23,6 +25,7 @@ type blamer struct {
 	workers    []slou.WorkerPieces
 	first      []int          // by node: the number of its first worker among all
 	pieces     [][]slou.Piece // by number of a worker: those of workers
+	within     model.Interval // what counts
 	dfWait     []int64        // by DF: L while it was on a link; added to by several goroutines
 }
 
@@ -87,7 +90,7 @@ func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
 // worker goes through the pieces of one worker. near is for its chaser.
 func (b *blamer) worker(ctx context.Context, i int, near []uint32) (*workerSums, error) {
 	m := b.m
-	w := &b.workers[i]
+	w := b.part(&b.workers[i])
 	s := &workerSums{newChaser(b, near), b.newSums(), top[wait]{n: b.opt.Waits, cmp: compareWaits}}
 	s.Tree = s.tree
 	if b.opt.Waits < 0 || !b.has.S || !b.has.L || !b.has.O {
@@ -97,7 +100,7 @@ func (b *blamer) worker(ctx context.Context, i int, near []uint32) (*workerSums,
 	budget := b.budget(w.Pieces)
 	next := ref.First // the execution that starts next
 	for e := ref.First; e < ref.End; e++ {
-		if cf := m.ExecCF[e]; m.Atomic(cf) {
+		if cf := m.ExecCF[e]; m.Atomic(cf) && b.ran(ref, e) {
 			s.Codes[m.CodeOf(cf)].Count++
 		}
 	}
@@ -132,6 +135,28 @@ func (b *blamer) worker(ctx context.Context, i int, near []uint32) (*workerSums,
 	}
 	s.findWaits(w)
 	return s, nil
+}
+
+// part is what a worker has within the part of the run that counts.
+func (b *blamer) part(w *slou.WorkerPieces) *slou.WorkerPieces {
+	if b.opt.Within == nil {
+		return w
+	}
+	first := sort.Search(len(w.Pieces), func(i int) bool { return w.Pieces[i].To > b.within.From })
+	end := first + sort.Search(len(w.Pieces)-first,
+		func(i int) bool { return w.Pieces[first+i].From >= b.within.To })
+	out := &slou.WorkerPieces{Node: w.Node, Worker: w.Worker, Pieces: slices.Clone(w.Pieces[first:end])}
+	for i := range out.Pieces {
+		p := &out.Pieces[i]
+		p.From, p.To = max(p.From, b.within.From), min(p.To, b.within.To)
+	}
+	return out
+}
+
+// ran tells whether an execution took place there.
+func (b *blamer) ran(w *model.Worker, e int) bool {
+	v := b.m.Occupied(w, e)
+	return slou.Shares(b.within, v.From, v.To)
 }
 
 // wholeWait gives the end of the pieces from k on that are S with the same producer and consumer, and W and

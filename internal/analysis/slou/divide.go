@@ -18,6 +18,7 @@ type divider struct {
 	starved starvation
 	awaited []awaited
 	visit   func(*Piece)
+	within  model.Interval // what is visited; all is divided
 	regions workerRegions
 	sole    bool // there are no CFs, but regions
 
@@ -32,6 +33,7 @@ type divider struct {
 	queued, faulted int64 // likewise, of what is not useful
 	away            int   // the first of worker.Off of no earlier execution
 	present         Piece // handed to visit
+	begun           bool  // something was
 
 	structured func(cf model.CF, ns int64)
 	executed   func(cf model.CF, useful int64, measured bool)
@@ -50,8 +52,8 @@ func (d *divider) run() error {
 	for e := w.First; e < w.End; e++ {
 		v := m.Occupied(w, e)
 		if !m.Atomic(m.ExecCF[e]) {
-			if d.structured != nil && m.ExecEnd[e] != model.None {
-				d.structured(m.ExecCF[e], v.To-v.From)
+			if d.structured != nil && m.ExecEnd[e] != model.None && Shares(d.within, v.From, v.To) {
+				d.structured(m.ExecCF[e], overlap(d.within, v))
 			}
 			continue
 		}
@@ -129,7 +131,7 @@ func (d *divider) execution(e int, v model.Interval) {
 	if v.From < v.To {
 		d.clip(Piece{From: v.From, To: v.To, Factor: FactorU, Consumer: cf})
 	}
-	if d.executed != nil {
+	if d.executed != nil && Shares(d.within, v.From, v.To) {
 		d.executed(cf, d.useful, cpu >= 0)
 	}
 }
@@ -142,7 +144,7 @@ func (d *divider) emit(p Piece) {
 	}
 	u := min(d.left, p.To-p.From)
 	d.left -= u
-	d.useful += u
+	d.useful += overlap(d.within, model.Interval{From: p.From, To: p.From + u})
 	rest := p
 	if p.To = p.From + u; u > 0 {
 		d.pass(p)
@@ -214,8 +216,24 @@ func FactorOfCut(c *model.Cut) Factor {
 
 func (d *divider) pass(p Piece) {
 	d.sum += p.To - p.From
-	d.present = p
+	if p.From < d.within.From || p.To > d.within.To {
+		if p.From, p.To = max(p.From, d.within.From), min(p.To, d.within.To); p.From >= p.To {
+			return
+		}
+	}
+	p.Again = p.Again && d.begun // it began before what is visited
+	d.begun, d.present = true, p
 	d.visit(&d.present)
+}
+
+// Shares tells whether something from one time to another was, be it for no time, in a part of the run.
+func Shares(part model.Interval, from, to int64) bool {
+	return from < part.To && (to > part.From || from >= part.From)
+}
+
+// overlap is how much of the time of an execution is in a part of the run.
+func overlap(part, v model.Interval) int64 {
+	return max(min(part.To, v.To)-max(part.From, v.From), 0)
 }
 
 // clip emits what the cuts leave of a piece. Pieces come in order of time.
@@ -241,7 +259,7 @@ func (d *divider) clip(p Piece) {
 // the execution, in nanoseconds. Waits found by package pattern are not taken into account.
 func EachUseful(m *model.Model, w *model.Worker, stretch func(from, to int64),
 	done func(execution int, ns int64)) {
-	d := divider{m: m, worker: w, cuts: m.Cuts(w, w.Waits)}
+	d := divider{m: m, worker: w, cuts: m.Cuts(w, w.Waits), within: (*Interval)(nil).Of(m)}
 	d.visit = func(p *Piece) {
 		if stretch != nil && p.Factor == FactorU {
 			stretch(p.From, p.To)

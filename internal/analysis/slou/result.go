@@ -2,7 +2,10 @@ package slou
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // Result is the division of all processor time of a run. All times are nanoseconds.
@@ -10,6 +13,8 @@ type Result struct {
 	Program string `json:"program"`
 	Ended   string `json:"ended"` // as in run.json; "" while it runs or when it was killed
 	WallNS  int64  `json:"wall_ns"`
+	// Interval is the part of the run that this is about; nil: all of it. WallNS is then its length.
+	Interval *Interval `json:"interval,omitempty"`
 	// workers x wall + extra cores - loss: what the factors add up to
 	TotalNS      int64   `json:"total_ns"`
 	ExtraCoresNS int64   `json:"extra_cores_ns"` // processor time used beyond the workers'; part of O
@@ -34,6 +39,41 @@ type Result struct {
 	Problems   []string     `json:"problems"`              // what could not be read
 	Splits     []Split      `json:"splits,omitempty"`      // as asked for by Options.Splits, in that order
 	Windows    *Windows     `json:"windows,omitempty"`     // nil unless asked for
+}
+
+// Interval is a part of a run: nanoseconds since its start, the end not included.
+type Interval struct {
+	FromNS int64 `json:"from_ns"`
+	ToNS   int64 `json:"to_ns"`
+}
+
+// Of gives the interval on the common clock. One that begins or ends with the run has what was recorded
+// before or after that, too; nil has all.
+func (v *Interval) Of(m *model.Model) model.Interval {
+	out := model.Interval{From: math.MinInt64, To: math.MaxInt64}
+	if v != nil && v.FromNS > 0 {
+		out.From = m.Start + min(v.FromNS, m.Wall())
+	}
+	if v != nil && v.ToNS < m.Wall() {
+		out.To = max(m.Start+max(v.ToNS, 0), out.From)
+	}
+	return out
+}
+
+// bounds cuts an interval at the ends of the run.
+func bounds(m *model.Model, v model.Interval) model.Interval {
+	return model.Interval{From: max(v.From, m.Start), To: min(v.To, m.End)}
+}
+
+// length is how long an interval lasts.
+func length(v model.Interval) int64 { return v.To - v.From }
+
+// StartNS is when what the result is about begins, in nanoseconds since the start of the run.
+func (r *Result) StartNS() int64 {
+	if r.Interval == nil {
+		return 0
+	}
+	return r.Interval.FromNS
 }
 
 // Loss is time and events of which nothing is known; it is in no factor.
@@ -152,7 +192,8 @@ type Host struct {
 	Workers int    `json:"workers"`
 }
 
-// Messages sums up the DFs and CFs that went from node to node.
+// Messages sums up the DFs and CFs that went from node to node; of an interval, those that were sent, in flight
+// or received in it.
 type Messages struct {
 	Count       int64 `json:"count"`
 	Bytes       int64 `json:"bytes"`

@@ -97,14 +97,15 @@ func hosts(m *model.Model) []Host {
 	return out
 }
 
-func messages(m *model.Model) (out Messages) {
+// messages sums up those that were under way in a part of the run.
+func messages(m *model.Model, in model.Interval) (out Messages) {
 	// These are of the whole run, in whatever shares it is read.
 	out.Crossing, out.Repaired, out.RepairMaxNS = m.Clocks.Messages,
 		m.Clocks.Interpolated.Count-m.Clocks.Left.Count, m.Clocks.Repairs().MovedNS
 	count := func(list []model.Message) {
 		for i := range list {
 			g := &list[i]
-			if !m.Counted(g) {
+			if !m.Counted(g) || !Underway(g, in) {
 				continue
 			}
 			out.Count++
@@ -122,22 +123,39 @@ func messages(m *model.Model) (out Messages) {
 	count(m.DFMessages)
 	count(m.Moves)
 	for i := range m.Requests {
-		if g := &m.Requests[i]; m.Counted(g) && g.Sent != model.None && g.Received != model.None &&
-			g.Received < g.Sent {
+		if g := &m.Requests[i]; m.Counted(g) && Underway(g, in) && g.Sent != model.None &&
+			g.Received != model.None && g.Received < g.Sent {
 			out.Violations++
 		}
 	}
 	m.RepeatedReceipts(func(g *model.Message) {
+		if !Underway(g, in) {
+			return
+		}
 		out.Repeated++
 		out.RepeatBytes += g.Bytes
 	})
 	return out
 }
 
-func unfinished(m *model.Model) (n int) {
+// Underway tells whether a message was sent, received or in flight in a part of the run. What was sent or
+// received before the run or after it counts as at its ends.
+func Underway(g *model.Message, in model.Interval) bool {
+	sent, received := g.Sent, g.Received
+	switch {
+	case sent == model.None:
+		sent = received
+	case received == model.None:
+		received = sent
+	}
+	return Shares(in, min(sent, received), max(sent, received))
+}
+
+// unfinished counts the executions that began before the end of a part of the run and did not end.
+func unfinished(m *model.Model, in model.Interval) (n int) {
 	first, end := m.OwnExecutions()
 	for e := first; e < end; e++ {
-		if m.ExecEnd[e] == model.None && m.Atomic(m.ExecCF[e]) {
+		if m.ExecEnd[e] == model.None && m.Atomic(m.ExecCF[e]) && m.ExecStart[e] <= in.To {
 			n++
 		}
 	}
@@ -235,8 +253,8 @@ type runFacts struct {
 	Collisions []string
 }
 
-func factsOf(m *model.Model) runFacts {
-	return runFacts{UsesIn(m), awakeIn(m), messages(m), unfinished(m), m.Collisions}
+func factsOf(m *model.Model, in model.Interval) runFacts {
+	return runFacts{UsesIn(m), awakeIn(m), messages(m, in), unfinished(m, in), m.Collisions}
 }
 
 // join adds what another process knows.

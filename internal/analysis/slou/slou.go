@@ -48,10 +48,9 @@ type Options struct {
 	// shorter than a nanosecond. WindowNS gives their length instead. 0 and 0: no windows.
 	Windows  int
 	WindowNS int64
-	// Within makes Compute add up that part of the run only, on the model's clock: a CF counts in full if
-	// it was executed there at all, with the useful time that it had there. nil: the whole run. What the
-	// trace tells of the whole run only stays so: messages, hosts, processor time beyond the workers is left out.
-	Within *model.Interval
+	// Within, unless nil, is the only part of the run that counts. What is there is as in the division of the
+	// whole run, cut at its ends.
+	Within *Interval
 }
 
 // computation is a division in progress, in one of the processes that share the run.
@@ -63,13 +62,14 @@ type computation struct {
 	queue   *queue
 	awaited []awaited
 	workers []model.WorkerID // of own nodes
+	within  model.Interval   // what counts: opt.Within
 	splits  []splitKey       // opt.Splits
 	window  int64            // length of the windows, 0 for none
 	regions *regions
 }
 
 func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*computation, error) {
-	c := &computation{m: m, opt: opt, group: g}
+	c := &computation{m: m, opt: opt, group: g, within: opt.Within.Of(m)}
 	for id := range m.OwnWorkers() {
 		c.workers = append(c.workers, id)
 	}
@@ -94,9 +94,12 @@ func (c *computation) each(ctx context.Context, do func(i, lane int, d *divider)
 		id := c.workers[i]
 		return do(i, lane, &divider{m: c.m, facts: c.facts, rule: c.opt.Rule, node: id.Node,
 			worker: &c.m.Nodes[id.Node].Workers[id.Worker], starved: c.queue.at(id.Node), awaited: c.awaited,
-			regions: c.regions.of(c.m, id), sole: c.regions.sole()})
+			regions: c.regions.of(c.m, id), sole: c.regions.sole(), within: c.within})
 	})
 }
+
+// bounds is the part of the run that counts.
+func (c *computation) bounds() model.Interval { return bounds(c.m, c.within) }
 
 // lanes is the number of workers divided at once.
 func (c *computation) lanes() int { return procs.Lanes(c.opt.Parallel, len(c.workers)) }
@@ -136,14 +139,6 @@ func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	return c.result(all)
 }
 
-// wall is the length of what is added up.
-func (c *computation) wall() int64 {
-	if c.opt.Within != nil {
-		return max(min(c.opt.Within.To, c.m.End)-max(c.opt.Within.From, c.m.Start), 0)
-	}
-	return c.m.Wall()
-}
-
 // processSums is what the workers of a process add up to.
 type processSums struct {
 	Workers []*sums
@@ -157,18 +152,16 @@ func (c *computation) sum(ctx context.Context) (*processSums, error) {
 	tallies := make([]*tally, max(c.lanes(), 1))
 	for i := range tallies {
 		tallies[i] = newTally(c.m, c.splits, c.regions)
+		tallies[i].part = c.opt.Within != nil
 	}
 	err := c.each(ctx, func(i, lane int, d *divider) error {
 		s := newSums(tallies[lane])
 		s.ID = c.workers[i]
 		if c.window > 0 {
-			s.Windows = newWindowSums(c.m, c.window)
+			s.Windows = newWindowSums(c.bounds(), c.window)
 		}
 		workers[i] = s
 		d.visit, d.structured, d.executed = s.add, s.ran, s.executed
-		if c.opt.Within != nil {
-			s.within(d, *c.opt.Within)
-		}
 		return d.run()
 	})
 	if err != nil {
@@ -177,7 +170,7 @@ func (c *computation) sum(ctx context.Context) (*processSums, error) {
 	for _, t := range tallies[1:] {
 		tallies[0].join(t)
 	}
-	return &processSums{workers, tallies[0], factsOf(c.m)}, nil
+	return &processSums{workers, tallies[0], factsOf(c.m, c.within)}, nil
 }
 
 // join adds the sums of another process. Its workers are those of other nodes.
@@ -192,7 +185,8 @@ func (p *processSums) join(_ int, theirs *processSums) error {
 func (c *computation) result(p *processSums) (*Result, error) {
 	m, t := c.m, p.Tally
 	null, missing := missingEvents(m, p.Facts.Uses)
-	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: c.wall(), Missing: missing,
+	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: length(c.bounds()),
+		Interval: c.opt.Within, Missing: missing,
 		Killed:     m.Killed,
 		DataInputs: c.opt.Rule.dataOnly(), Source: c.opt.Rule == RuleSource,
 		OneOff:   m.Info.Settings["core_waits"] == UnknownCoreWaits && m.Count[trace.KindThreadTime] > 0,
@@ -227,7 +221,7 @@ func (c *computation) result(p *processSums) (*Result, error) {
 		res.Nodes, nodes = append(res.Nodes, node), append(nodes, sum)
 		all.join(sum)
 	}
-	if c.opt.Within == nil {
+	if c.opt.Within == nil { // nobody knows when it was used
 		res.ExtraCoresNS = p.Facts.Awake.extra(m)
 	}
 	if res.ExtraCoresNS > 0 {

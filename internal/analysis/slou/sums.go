@@ -31,6 +31,7 @@ type tally struct {
 	Causes            map[causeKey]*causeSum
 	Indices           []*indexGroups
 	recent            [64]recentCause
+	part              bool // of the run; how often regions were entered meanwhile is not known
 }
 
 type codeSum struct {
@@ -85,29 +86,6 @@ func (s *sums) executed(cf model.CF, useful int64, measured bool) {
 		g := x.Found.Groups[x.group(cf)]
 		g.CFs++
 		g.Measured += known
-	}
-}
-
-// within makes a divider add to s only what is within an interval.
-func (s *sums) within(d *divider, in model.Interval) {
-	useful, ran := int64(0), false // of the execution under way
-	d.visit = func(p *Piece) {
-		q := *p
-		q.From, q.To = max(p.From, in.From), min(p.To, in.To)
-		if q.From >= q.To {
-			return
-		}
-		s.add(&q)
-		if q.Factor == FactorU {
-			useful, ran = useful+q.To-q.From, true
-		}
-	}
-	d.structured = nil // what it costs is known of whole executions only
-	d.executed = func(cf model.CF, _ int64, measured bool) {
-		if ran {
-			s.executed(cf, useful, measured)
-		}
-		useful, ran = 0, false
 	}
 }
 
@@ -307,12 +285,14 @@ func (t *tally) fragments() []Fragment {
 	for i := range t.Codes[1:] {
 		c := t.Codes[i+1]
 		if t.regions.sole() {
-			c.NS, c.Count = c.Before.factor(FactorU), t.regions.visits(i-len(t.m.Codes))
+			if c.NS = c.Before.factor(FactorU); !t.part {
+				c.Count = t.regions.visits(i - len(t.m.Codes))
+			}
 			if c.NS == 0 {
 				continue // an operation
 			}
 		}
-		if c.Count == 0 && c.Caused == (Caused{}) {
+		if c.Count == 0 && c.Caused == (Caused{}) && !(t.part && t.regions.sole()) {
 			continue
 		}
 		code := t.codeAt(i + 1)

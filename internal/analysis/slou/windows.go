@@ -16,7 +16,8 @@ import (
 // add up to the run, node or worker; the run's without ExtraCoresNS, which is known of the whole run only.
 type Windows struct {
 	Count int `json:"count"`
-	// of every window; the last one may be shorter. Window i starts at i x LengthNS
+	// of every window; the last one may be shorter. Window i starts i x LengthNS after the start of the run, or
+	// of Result.Interval
 	LengthNS int64 `json:"length_ns"`
 	// Rows says what the rows of NS are, WorkerRows what those of the nodes and workers are.
 	Rows         []Row         `json:"rows"`
@@ -70,7 +71,7 @@ func MostWindows(m *model.Model) int { return max(maxCells/max(m.Workers(), 1), 
 
 // windowLength gives the length of the windows asked for, 0 if there are none.
 func windowLength(m *model.Model, opt Options) (int64, error) {
-	n, length := int64(opt.Windows), opt.WindowNS
+	n, length, wall := int64(opt.Windows), opt.WindowNS, length(bounds(m, opt.Within.Of(m)))
 	switch {
 	case n < 0 || length < 0:
 		return 0, fmt.Errorf("%d windows of %d ns: neither can be negative", n, length)
@@ -79,20 +80,20 @@ func windowLength(m *model.Model, opt Options) (int64, error) {
 	case n == 0 && length == 0:
 		return 0, nil
 	case n > 0:
-		length = max((m.Wall()-1)/n+1, 1)
+		length = max((wall-1)/n+1, 1)
 	}
-	if count := windowCount(m, length); count > int64(MostWindows(m)) {
+	if count := windowCount(wall, length); count > int64(MostWindows(m)) {
 		return 0, fmt.Errorf("%d windows of %d workers are too many; use at most %d", count, m.Workers(),
 			MostWindows(m))
 	}
 	return length, nil
 }
 
-func windowCount(m *model.Model, length int64) int64 {
-	if m.Wall() == 0 {
+func windowCount(wall, length int64) int64 {
+	if wall == 0 {
 		return 0
 	}
-	return (m.Wall()-1)/length + 1
+	return (wall-1)/length + 1
 }
 
 // windowSums collects the pieces of one worker by window.
@@ -105,8 +106,8 @@ type windowSums struct {
 	from, to int64
 }
 
-func newWindowSums(m *model.Model, length int64) *windowSums {
-	return &windowSums{start: m.Start, length: length, Cells: make([]cells, windowCount(m, length)),
+func newWindowSums(of model.Interval, each int64) *windowSums {
+	return &windowSums{start: of.From, length: each, Cells: make([]cells, windowCount(length(of), each)),
 		Named: map[groupPart]int64{}}
 }
 
@@ -149,9 +150,10 @@ func (w *windowSums) sums(of *sums) *sums {
 
 // windows makes the tables. The workers are those of res.Nodes, in that order.
 func (c *computation) windows(res *Result, workers []*sums, null map[Factor]bool) (*Windows, error) {
-	out := &Windows{LengthNS: c.window, Count: int(windowCount(c.m, c.window)), Nodes: []NodeWindows{},
+	out := &Windows{LengthNS: c.window, Count: int(windowCount(length(c.bounds()), c.window)),
+		Nodes:        []NodeWindows{},
 		ExtraCoresNS: res.ExtraCoresNS}
-	all := newWindowSums(c.m, c.window)
+	all := newWindowSums(c.bounds(), c.window)
 	for _, s := range workers {
 		all.join(s.Windows)
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
-	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
@@ -34,9 +33,9 @@ func TestWithin(t *testing.T) {
 	left := map[string]int64{}
 	sums(1, whole, left)
 	step := max(m.Wall()/7, 1)
-	for from := m.Start; from < m.End; from += step {
+	for from := int64(0); from < m.Wall(); from += step {
 		part, err := slou.Compute(t.Context(), m, slou.Options{
-			Within: &model.Interval{From: from, To: min(from+step, m.End)}}, procs.Alone())
+			Within: &slou.Interval{FromNS: from, ToNS: min(from+step, m.Wall())}}, procs.Alone())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -211,7 +211,7 @@ func (s *Snapshot) AllReasons(lang string) (*Reasons, error) {
 func (s *Snapshot) Reasons(ctx context.Context, from, to int64, lang string) (*Reasons, error) {
 	var out *Reasons
 	err := s.Do(ctx, slouBytes*int64(s.Model.Executions()), func(ctx context.Context) error {
-		in := model.Interval{From: s.Model.Start + from, To: s.Model.Start + to}
+		in := slou.Interval{FromNS: from, ToNS: to}
 		res, err := slou.Compute(ctx, s.Model, slou.Options{Parallel: s.parallel, Within: &in}, procs.Alone())
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -47,7 +48,7 @@ func (a *author) document() (out []section) {
 	for _, c := range chapters {
 		a.out = nil
 		switch {
-		case c.ofCFs && a.onlyRegions():
+		case c.ofCFs && a.onlyRegions(), slices.Contains(a.LeftOut, c.needs):
 		case done[c.needs]:
 			c.write(a)
 		default:

@@ -36,6 +36,8 @@ type Everything struct {
 	Pattern   *pattern.Result   `json:"pgas,omitempty"` // nil where the run has no regions
 	Run       *Run              `json:"run"`
 	Failed    []Failure         `json:"failed"`
+	// LeftOut names the analyses that say nothing of an interval, only of a whole run.
+	LeftOut []string `json:"left_out,omitempty"`
 
 	model    *model.Model
 	apart    bool   // its nodes are of several processes or hosts
@@ -92,6 +94,8 @@ type Wanted struct {
 	WindowNS int64    // or how long each is
 	All      bool     // as lifecycle.Options.All
 	Only     []string // the analyses to do, as Comparison; nil: all
+	// Within is the part of the run that the report is about; nil: all of it.
+	Within *slou.Interval
 	// Whole reads the model of the whole run, for what several processes cannot do together. One process need
 	// not give it: its model is whole.
 	Whole func() (*model.Model, error)
@@ -139,7 +143,7 @@ var analyses = []analysis{
 	{analysisSLOU, []string{analysisPatterns}, false, func(c *computation, g procs.Group) (err error) {
 		c.SLOU, err = slou.Compute(c.ctx, c.model, slou.Options{Rule: c.want.Rule,
 			Splits: c.want.Splits, MaxGroups: maxGroups, Windows: c.want.Windows, WindowNS: c.want.WindowNS,
-			Patterns: c.Pattern}, g)
+			Patterns: c.Pattern, Within: c.want.Within}, g)
 		return err
 	}},
 	{analysisSeries, nil, true, func(c *computation, g procs.Group) (err error) {
@@ -162,7 +166,7 @@ var analyses = []analysis{
 		}},
 	{analysisBlame, []string{analysisSLOU}, true, func(c *computation, g procs.Group) (err error) {
 		c.Blame, err = blame.Compute(c.ctx, c.model, blame.Options{SLOU: c.SLOU, Patterns: c.Pattern,
-			Rule: c.want.Rule}, g)
+			Rule: c.want.Rule, Within: c.want.Within}, g)
 		return err
 	}},
 	{analysisAdvice, []string{analysisSLOU, analysisSeries, analysisCritical, analysisLifecycle}, false,
@@ -183,7 +187,7 @@ func (c *computation) advise(g procs.Group) (err error) {
 		return errNoFactors
 	}
 	in := advise.Input{Model: c.model, SLOU: c.SLOU, Critical: c.Critical, Lifecycle: c.Lifecycle,
-		Pattern: c.Pattern}
+		Pattern: c.Pattern, Part: c.want.Within != nil}
 	if c.Series != nil {
 		in.Memory = c.Series.Memory
 	}
@@ -215,6 +219,9 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if g == nil || g.Size() == 1 {
 		g = procs.Alone() // its exchanges may be at once
 	}
+	if want.Within != nil {
+		want.Only = ofIntervals
+	}
 	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m),
 		by: want.By}, ctx: ctx}
 	c.windows = want.settle(m)
@@ -224,6 +231,9 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	// Interrupted anywhere is interrupted everywhere.
 	if err := procs.Together(g, func(procs.Group) error { return ctx.Err() }); err != nil || g.Rank() != 0 {
 		return nil, err
+	}
+	if want.Within != nil {
+		c.leaveOut()
 	}
 	return c.In("en"), nil
 }

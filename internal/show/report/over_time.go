@@ -23,6 +23,9 @@ func (a *author) overTime() {
 	}
 	a.para("The run in %s of %s each, divided among the factors like the whole.",
 		counted(int64(w.Count), "window"), words.Time(w.LengthNS))
+	if start := a.SLOU.StartNS(); start > 0 {
+		a.para("The axes of time begin at %s.", words.Time(start))
+	}
 	f := a.plot("All workers", func() string { return a.stack(w.Rows, w.NS, a.Run.Workers, 180) },
 		a.say("How many workers did what. %s", a.timeHint()), a.factorLegend(a.SLOU)...)
 	f.WallNS, f.Windows, f.Sparks = a.SLOU.WallNS, w.Count, a.sparks(w)
@@ -57,8 +60,8 @@ func (a *author) eachNode(n int, plot func(i int)) {
 
 // windowBounds says from when to when a window lasts.
 func windowBounds(res *slou.Result, i int) (from, to int64) {
-	from = int64(i) * res.Windows.LengthNS
-	return from, min(from+res.Windows.LengthNS, res.WallNS)
+	from = res.StartNS() + int64(i)*res.Windows.LengthNS
+	return from, min(from+res.Windows.LengthNS, res.StartNS()+res.WallNS)
 }
 
 // between is from when to when windows last, from first to before end.

@@ -25,7 +25,7 @@ var errNoCFs = errors.New("the program ran no CFs; call paths and patterns take 
 
 // onlyRegions tells whether the run has regions and no CFs.
 func (a *Everything) onlyRegions() bool {
-	return a.Pattern != nil && a.model != nil && slou.OnlyRegions(a.model)
+	return (a.Pattern != nil || a.interval() != nil) && a.model != nil && slou.OnlyRegions(a.model)
 }
 
 // pgas is a pattern.Result with the sums that the report shows.

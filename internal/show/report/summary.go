@@ -40,7 +40,11 @@ func (a *author) summary() {
 	var tiles []tile
 	if r := a.Run; r != nil {
 		a.header(r)
-		tiles = append(tiles, tile{a.lang.Duration(r.WallNS), a.say("wall time"), ""})
+		wall := tile{a.lang.Duration(r.WallNS), a.say("wall time"), ""}
+		if a.interval() != nil {
+			wall = tile{a.lang.Duration(a.SLOU.WallNS), a.say("of the run"), ""}
+		}
+		tiles = append(tiles, wall)
 	}
 	if r := a.SLOU; r != nil {
 		for _, f := range factorsOf(&r.Factors) {
@@ -75,7 +79,11 @@ func (a *author) header(r *Run) {
 		where = a.workersOfNodes()
 	}
 	if a.onlyRegions() {
-		where = a.say("%s", counted(int64(len(a.Pattern.Threads)), "thread"))
+		threads := r.Workers
+		if a.Pattern != nil {
+			threads = len(a.Pattern.Threads)
+		}
+		where = a.say("%s", counted(int64(threads), "thread"))
 	}
 	ended := ""
 	switch {
@@ -95,6 +103,9 @@ func (a *author) header(r *Run) {
 	}
 	b := a.para("%s%s: %s on %s%s", a.title(), ended, words.Time(wall), where, total)
 	b.In, b.Strong = everywhere, a.title()
+	if v := a.interval(); v != nil {
+		a.partOnly(v)
+	}
 	if r.Info == nil {
 		return
 	}
