@@ -136,7 +136,7 @@ names the code fragments, links and data fragments that cost the time.`,
 	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
 		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
 		initCommand, modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand,
-		licencesCommand, predictCommand, balanceCommand} {
+		licencesCommand, predictCommand, balanceCommand, indexCommand} {
 		root.AddCommand(command(io))
 	}
 	return root

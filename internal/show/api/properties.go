@@ -19,6 +19,9 @@ func (q *question) set(f func(counters.Set) (any, error)) (v any, err error) {
 
 // wall is the length of the run so far.
 func (q *question) wall() int64 {
+	if x := q.picture(); x != nil {
+		return x.Timeline.Wall()
+	}
 	status, _ := q.run.Status()
 	if status.State != live.StateLive {
 		// Headers of blocks may reach beyond the run's end.

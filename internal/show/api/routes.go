@@ -41,9 +41,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/checks":                  askChecks,
 		"/reasons":                 askReasons,
 		"/source":                  askSource,
-		"/waits":                   about((*live.Snapshot).Timeline, waits),
+		"/waits":                   aboutAll((*live.Snapshot).Timeline, waits),
 		"/factors":                 askFactors,
-		"/tile":                    about((*live.Snapshot).Timeline, tile),
+		"/tile":                    askTile,
 		"/boxes":                   about((*live.Snapshot).Timeline, boxes),
 		"/arrows":                  about((*live.Snapshot).Timeline, arrows),
 		"/path":                    aboutAll((*live.Snapshot).Timeline, criticalPath),
@@ -84,6 +84,8 @@ type question struct {
 	run  *live.Run
 	key  string // the last part of the path
 	used []*live.Snapshot
+	// pictures are those that the server keeps.
+	pictures *pictures
 }
 
 // snapshot gives the newest snapshot of the run. It is released when the question is answered.
@@ -198,7 +200,8 @@ func (s *Server) ask(f func(*question) (any, error)) http.HandlerFunc {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 		defer cancel()
-		q := &question{params: newParams(r), ctx: ctx, run: run, key: r.PathValue("key")}
+		q := &question{params: newParams(r), ctx: ctx, run: run, key: r.PathValue("key"),
+			pictures: &s.pictures}
 		defer q.release()
 		var v any
 		err := q.err
@@ -274,6 +277,9 @@ func answer(w http.ResponseWriter, v any) {
 }
 
 func askReport(q *question) (any, error) {
+	if text := q.kept("report " + q.lang()); text != nil {
+		return text, nil
+	}
 	s, err := q.whole()
 	if err != nil {
 		return nil, err
@@ -291,7 +297,7 @@ func askReasons(q *question) (any, error) {
 		}
 		return s.AllReasons(q.lang())
 	}
-	s, from, to, err := q.within()
+	s, from, to, err := q.all()
 	if err != nil {
 		return nil, err
 	}
@@ -315,6 +321,9 @@ func askFactors(q *question) (any, error) {
 	if !q.has("to") {
 		to = max(to, from+1) // a run that has just begun has no length
 	}
+	if x := q.picture(); x != nil {
+		return x.Timeline.Factors(timeline.FactorQuery{From: from, To: to, Windows: windows, Lanes: lanes})
+	}
 	return q.run.Factors(q.ctx, timeline.FactorQuery{From: from, To: to, Windows: windows, Lanes: lanes})
 }
 
@@ -322,6 +331,17 @@ func askFactors(q *question) (any, error) {
 const maxLane = 1 << 20
 
 func (q *question) lanes() []int { return q.numbers("lanes", maxLane) }
+
+func askTile(q *question) (any, error) {
+	if x := q.picture(); x != nil {
+		from, to := q.span(x.Timeline.Wall())
+		if q.err != nil {
+			return nil, q.err
+		}
+		return tile(q, x.Timeline, from, to)
+	}
+	return about((*live.Snapshot).Timeline, tile)(q)
+}
 
 func tile(q *question, t *timeline.Timeline, from, to int64) (any, error) {
 	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)),

@@ -105,14 +105,30 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 
 // run answers with everything about a run that does not depend on a time.
 func (s *Server) run(q *question) (any, error) {
-	d := runDetail{runSummary: summary(q.run), Info: q.run.Info(), Lanes: []lane{}, Codes: []code{},
-		Kinds: []report.Kind{}}
+	if text := q.kept("run"); text != nil {
+		d := runDetail{}
+		if err := json.Unmarshal(text, &d); err != nil {
+			return nil, err
+		}
+		q.run.Prepare()
+		d.ID, d.Path, d.Version, d.Bytes = q.run.ID(), q.run.Dir(), summary(q.run).Version, summary(q.run).Bytes
+		return d, nil
+	}
+	sum := summary(q.run)
 	snap, err := q.snapshot()
 	if err != nil {
 		return nil, err
 	}
 	// The page asks for these next.
 	q.run.Prepare()
+	s.pictures.keep(q.run)
+	return detail(sum, q.run, snap), nil
+}
+
+// detail is everything about a run that does not depend on a time.
+func detail(sum runSummary, run *live.Run, snap *live.Snapshot) runDetail {
+	d := runDetail{runSummary: sum, Info: run.Info(), Lanes: []lane{}, Codes: []code{},
+		Kinds: []report.Kind{}}
 	m := snap.Model
 	for id := range m.AllWorkers() {
 		d.Lanes = append(d.Lanes, lane{id.Node, id.Worker, m.Nodes[id.Node].Host})
@@ -122,14 +138,17 @@ func (s *Server) run(q *question) (any, error) {
 		c := &m.Codes[i]
 		d.Codes = append(d.Codes, code{c.Name, c.Kind.String(), c.File, c.Line, n})
 	}
-	d.Kinds = append(d.Kinds, q.run.Kinds(snap)...)
+	d.Kinds = append(d.Kinds, run.Kinds(snap)...)
 	d.Span = [2]int64{snap.Span.From, snap.Span.To}
-	return d, nil
+	return d
 }
 
 // askChecks lists what makes the figures of a finished run doubtful. A live run has no faults, as its trace
 // is not complete yet, but CFs that do not come back from user code.
 func askChecks(q *question) (any, error) {
+	if text := q.kept("checks " + q.lang()); text != nil {
+		return text, nil
+	}
 	c := checks{Warnings: []string{}, Problems: []string{}, Balance: []counters.Violation{}}
 	snap, err := q.fullest()
 	if err != nil {

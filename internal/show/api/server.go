@@ -38,6 +38,8 @@ type Config struct {
 	Token string
 	// Collector receives the streams of runs; nil: none are received.
 	Collector *collect.Collector
+	// Indexed is how many events a finished run has at least whose first picture is kept; 0: a million.
+	Indexed uint64
 	// TLS, if not nil, has the certificate.
 	TLS *tls.Config
 	// Limits are those of connections; zero values mean collect.DefaultLimits.
@@ -50,11 +52,13 @@ type Config struct {
 type Server struct {
 	cfg   Config
 	hosts []string // that may be asked for; empty: any
+
+	pictures pictures
 }
 
 // New makes a server.
 func New(cfg Config) *Server {
-	return &Server{cfg: cfg}
+	return &Server{cfg: cfg, pictures: pictures{least: cmp.Or(cfg.Indexed, leastIndexed)}}
 }
 
 // Handler answers everything the server serves.

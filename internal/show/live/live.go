@@ -75,6 +75,8 @@ type Options struct {
 	Memory int64
 	// Spill lets a run that is over and takes more have its columns on disk.
 	Spill bool
+	// Progress, if not nil, is told how many bytes of the trace have been read for a snapshot, and of how many.
+	Progress func(done, total int64)
 	// Alive says whether the program of a run without an end still runs, and whether that is known.
 	// nil: it is looked up on this host.
 	Alive func() (alive, known bool)

@@ -45,6 +45,13 @@ const (
 // limit is the number of events that one snapshot may have.
 func (r *Run) limit() uint64 { return uint64(r.opt.Memory / (1 + keepParts) / snapshotBytes) }
 
+// Ready tells whether the run has a snapshot that questions are answered from at once.
+func (r *Run) Ready() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.snap != nil
+}
+
 // canSpill tells whether a snapshot with so many events can have its columns on disk.
 func (r *Run) canSpill(events uint64) bool {
 	return r.opt.Spill && events <= uint64(r.opt.Memory/4*3/heldBytes) &&
@@ -401,7 +408,7 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 		in = &trace.Span{From: since(reader, end, r.limit()), To: end}
 	}
 	m, err := model.Build(ctx, reader, model.Options{In: in, Interpolated: happening, Parallel: parallel,
-		Spill: spill})
+		Spill: spill, Progress: r.opt.Progress})
 	if err != nil {
 		return nil, err
 	}
