@@ -29,7 +29,8 @@ func experimentCommand(io console.IO) *cobra.Command {
 		Long: `Run built-in programs many times to check what the factors follow: starvation the number of chains
 that can run at once, overhead the number of CFs that share the same work, and latency the size of
 the DFs sent between nodes. A real program, particle in cell, runs on one node and on four. Every
-expectation is checked.
+expectation is checked. Points are compared within rounds in which they take turns; where other
+programs disturb that, the answer is 'too busy to say'.
 
 Names: starvation, overhead, latency, pic run their nodes in one process, with emulated links;
 overhead-mpi, latency-shm, latency-tcp, pic-mpi run a process for each node. The latter need mpirun
@@ -37,7 +38,7 @@ and a whyslow built with MPI; otherwise they are skipped. Without names all of t
 minutes.
 
 Exit codes:
-  0    everything is as expected
+  0    everything is as expected, or the machine was too busy to say
   1    something is not
   2    usage, an experiment failed, or none of those named can be run here
   130  interrupted; nothing is written`,

@@ -21,11 +21,11 @@ type intervalOptions struct {
 
 func (o *intervalOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.from, "from", "", "report only what comes after this `time`: since the start of the run, such as"+
-		" 1.5ms, as part of it, 25%, or the start of a CF, 'cf step[3]'")
+	f.StringVar(&o.from, "from", "", "report what comes after this `time` only: since the start of the run,"+
+		" such as 1.5ms, as part of it, 25%, or the start of a CF, 'cf step[3]'")
 	f.StringVar(&o.to, "to", "", "and what comes before this `time`, or before the end of a CF")
-	f.StringVar(&o.iteration, "iteration", "", "report only the time from the first start to the last end of the"+
-		" CFs with this `label`, such as step[3], and of what they created")
+	f.StringVar(&o.iteration, "iteration", "", "report only the time from the first start to the last end of"+
+		" the CFs with this `label`, such as step[3], and of what they created")
 }
 
 func (o *intervalOptions) check(verb string) error {

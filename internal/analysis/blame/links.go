@@ -136,7 +136,7 @@ func (b *blamer) sentOf(names map[nameKey]*Sent, k nameKey) *Sent {
 	return s
 }
 
-// counted tells whether this process counts a message, which was under way in the part of the run that counts.
+// counted tells whether this process counts a message; it was under way in the part of the run that counts.
 func (b *blamer) counted(g *model.Message) bool { return b.m.Counted(g) && slou.Underway(g, b.within) }
 
 // flows collects what went over each link. All messages that came over one are in the model of one process.

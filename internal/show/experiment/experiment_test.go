@@ -212,9 +212,7 @@ func TestOrder(t *testing.T) {
 		},
 		"overhead": func(small, large *Point) bool { return small.share(overhead) > 2*large.share(overhead) },
 		"latency": func(small, large *Point) bool {
-			a, _ := small.median(latency)
-			b, _ := large.median(latency)
-			return b > 2*a
+			return large.median(latency) > 2*small.median(latency)
 		},
 		"pic": func(one, four *Point) bool {
 			useful := func(r *Run) int64 { return r.UNS }

@@ -25,8 +25,7 @@ func (e *Experiment) table() [][]string {
 			cells = append(cells, fmt.Sprintf("%s (%s)", seconds(v), percent(float64(v)/float64(max(r.TotalNS, 1)))))
 		}
 		if e.perCF {
-			o, _ := p.median(each)
-			cells = append(cells, micros(o))
+			cells = append(cells, micros(p.median(each)))
 		}
 		rows = append(rows, cells)
 	}
@@ -49,7 +48,7 @@ func (r *Report) Text(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 		for _, c := range e.Checks {
-			fmt.Fprintf(w, "  %-3s  %s: %s\n", yesNo(c.Holds), c.Claim, c.Saw)
+			fmt.Fprintf(w, "  %-3s  %s: %s\n", c.answer(), c.Claim, c.Saw)
 		}
 	}
 	if r.LeftOut != nil {
@@ -58,23 +57,34 @@ func (r *Report) Text(w io.Writer) error {
 	return nil
 }
 
-func yesNo(b bool) string {
-	if b {
+// answer says whether a claim holds.
+func (c *Check) answer() string {
+	switch {
+	case c.Holds:
 		return "yes"
+	case c.Busy:
+		return "too busy to say"
 	}
 	return "NO"
 }
 
 // verdict says in a sentence whether an experiment went as expected.
 func (e *Experiment) verdict() string {
-	var failed []string
+	var failed, unsure []string
 	for _, c := range e.Checks {
-		if !c.Holds {
+		switch {
+		case c.Busy:
+			unsure = append(unsure, c.Claim)
+		case !c.Holds:
 			failed = append(failed, c.Claim)
 		}
 	}
-	if len(failed) == 0 {
+	switch {
+	case len(failed) == 0 && len(unsure) == 0:
 		return "This is as expected."
+	case len(failed) == 0:
+		return "The machine was too busy to say that " + strings.Join(unsure, "; or that ") +
+			". The rest is as expected."
 	}
 	return "This is **not** as expected: it does not hold that " + strings.Join(failed, "; nor that ") + "."
 }
@@ -93,7 +103,7 @@ func (r *Report) markdown(e *Experiment) string {
 	}
 	fmt.Fprintf(&b, "\n%s\n\n", e.verdict())
 	for _, c := range e.Checks {
-		fmt.Fprintf(&b, "- %s: %s (%s)\n", c.Claim, strings.ToLower(yesNo(c.Holds)), c.Saw)
+		fmt.Fprintf(&b, "- %s: %s (%s)\n", c.Claim, strings.ToLower(c.answer()), c.Saw)
 	}
 	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s), each row the median of %d runs by wall time. To "+
 		"repeat the last row by hand:\n\n    %s\n",
