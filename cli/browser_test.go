@@ -56,7 +56,7 @@ func TestPage(t *testing.T) {
 		{"address", pageAddress}, {"timeline", pageTimeline},
 		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
 		{"patterns", pagePatterns}, {"states", pageStates}, {"unset", pageUnset},
-		{"reasons", pageReasons},
+		{"reasons", pageReasons}, {"everybody", pageEverybody},
 		{"whatif", pageWhatIf}, {"decisions", pageDecisions},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 type Factor struct {
 	Letter string // its name in JSON, tables and CSV
 	Class  string // of style sheets: its colour
-	// Light and Dark are its colours on light and dark pages: Okabe and Ito's, which people who see colours
-	// differently tell apart. ANSI is its colour on terminals.
+	// Light and Dark are its colours on light and dark pages: after Okabe and Ito. Any two differ by at
+	// least 20 (CIE 1976) for people who lack one kind of cone, too: a test of the page works it out. ANSI is its colour on terminals.
 	Light string
 	Dark  string
 	ANSI  string
@@ -28,30 +28,30 @@ type Factor struct {
 // AllFactors are the factors in the order of every table, then what is in no factor: lost time, and time of
 // factors that cannot be computed.
 var AllFactors = []Factor{
-	{Letter: "U", Class: "u", Light: "#009e73", Dark: "#1bb389", ANSI: "32",
+	{Letter: "U", Class: "u", Light: "#009e73", Dark: "#23c46e", ANSI: "32",
 		Name: Phrase{"Useful work", "Полезная работа"},
 		Doc:  Phrase{"Running CFs", "Выполнение ФВ"}},
-	{Letter: "S", Class: "s", Light: "#d55e00", Dark: "#e8782a", ANSI: "31",
+	{Letter: "S", Class: "s", Light: "#d55e00", Dark: "#dd7e13", ANSI: "31",
 		Name: Phrase{"Starvation", "Голодание"},
 		Doc: Phrase{"No CF was ready to run: not enough work for the workers at this time",
 			"Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы"}},
-	{Letter: "L", Class: "l", Light: "#0072b2", Dark: "#3e9fe0", ANSI: "33", Named: true,
+	{Letter: "L", Class: "l", Light: "#0061be", Dark: "#3c95ff", ANSI: "33", Named: true,
 		Name: Phrase{"Latency", "Задержка связи"},
 		Doc: Phrase{"A CF was ready but for data still in flight from another node",
 			"ФВ был бы готов, но данные ещё идут с другого узла"}},
-	{Letter: "O", Class: "o", Light: "#cc79a7", Dark: "#d48fb6", ANSI: "35",
+	{Letter: "O", Class: "o", Light: "#c278b1", Dark: "#d48fb6", ANSI: "35",
 		Name: Phrase{"Overhead", "Накладные расходы"},
 		Doc: Phrase{"The system's own work: dispatching, creating CFs, managing data",
 			"Работа самой системы: диспетчеризация, создание ФВ, управление данными"}},
-	{Letter: "W", Class: "w", Light: "#e6b800", Dark: "#f0d04a", ANSI: "36", Named: true, CutOut: true,
+	{Letter: "W", Class: "w", Light: "#e6b800", Dark: "#f8d452", ANSI: "36", Named: true, CutOut: true,
 		Name: Phrase{"Waiting", "Ожидание"},
 		Doc: Phrase{"Waiting for something outside: a lock, a device, the processor",
 			"Ожидание внешнего: блокировки, устройства, процессора"}},
-	{Letter: "loss", Class: "x", Light: "#8b929c", Dark: "#7d8590", ANSI: "2", CutOut: true,
+	{Letter: "loss", Class: "x", Light: "#3b3f47", Dark: "#4b4f57", ANSI: "2", CutOut: true,
 		Name: Phrase{"Not recorded", "Не записано"},
 		Doc: Phrase{"Events of this time were lost or not recorded",
 			"События этого времени потеряны или не записаны"}},
-	{Letter: "undivided", Class: "x", Light: "#8b929c", Dark: "#7d8590", ANSI: "2",
+	{Letter: "undivided", Class: "x", Light: "#3b3f47", Dark: "#4b4f57", ANSI: "2",
 		Name: Phrase{"Not known", "Не известно"},
 		Doc: Phrase{"Events needed to tell what this time went to were not recorded, or have not arrived yet",
 			"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"}},

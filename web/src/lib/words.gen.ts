@@ -44,13 +44,13 @@ export const nouns = {
 };
 
 export const factors = {
-  "L": {"class":"l","cutOut":false,"dark":"#3e9fe0","hint":{"en":"A CF was ready but for data still in flight from another node","ru":"ФВ был бы готов, но данные ещё идут с другого узла"},"light":"#0072b2","name":{"en":"Latency","ru":"Задержка связи"},"order":2},
-  "O": {"class":"o","cutOut":false,"dark":"#d48fb6","hint":{"en":"The system's own work: dispatching, creating CFs, managing data","ru":"Работа самой системы: диспетчеризация, создание ФВ, управление данными"},"light":"#cc79a7","name":{"en":"Overhead","ru":"Накладные расходы"},"order":3},
-  "S": {"class":"s","cutOut":false,"dark":"#e8782a","hint":{"en":"No CF was ready to run: not enough work for the workers at this time","ru":"Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы"},"light":"#d55e00","name":{"en":"Starvation","ru":"Голодание"},"order":1},
-  "U": {"class":"u","cutOut":false,"dark":"#1bb389","hint":{"en":"Running CFs","ru":"Выполнение ФВ"},"light":"#009e73","name":{"en":"Useful work","ru":"Полезная работа"},"order":0},
-  "W": {"class":"w","cutOut":true,"dark":"#f0d04a","hint":{"en":"Waiting for something outside: a lock, a device, the processor","ru":"Ожидание внешнего: блокировки, устройства, процессора"},"light":"#e6b800","name":{"en":"Waiting","ru":"Ожидание"},"order":4},
-  "loss": {"class":"x","cutOut":true,"dark":"#7d8590","hint":{"en":"Events of this time were lost or not recorded","ru":"События этого времени потеряны или не записаны"},"light":"#8b929c","name":{"en":"Not recorded","ru":"Не записано"},"order":5},
-  "undivided": {"class":"x","cutOut":false,"dark":"#7d8590","hint":{"en":"Events needed to tell what this time went to were not recorded, or have not arrived yet","ru":"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"},"light":"#8b929c","name":{"en":"Not known","ru":"Не известно"},"order":6},
+  "L": {"class":"l","cutOut":false,"dark":"#3c95ff","hint":{"en":"A CF was ready but for data still in flight from another node","ru":"ФВ был бы готов, но данные ещё идут с другого узла"},"light":"#0061be","name":{"en":"Latency","ru":"Задержка связи"},"order":2},
+  "O": {"class":"o","cutOut":false,"dark":"#d48fb6","hint":{"en":"The system's own work: dispatching, creating CFs, managing data","ru":"Работа самой системы: диспетчеризация, создание ФВ, управление данными"},"light":"#c278b1","name":{"en":"Overhead","ru":"Накладные расходы"},"order":3},
+  "S": {"class":"s","cutOut":false,"dark":"#dd7e13","hint":{"en":"No CF was ready to run: not enough work for the workers at this time","ru":"Нет ни одного готового ФВ: в это время рабочим потокам не хватает работы"},"light":"#d55e00","name":{"en":"Starvation","ru":"Голодание"},"order":1},
+  "U": {"class":"u","cutOut":false,"dark":"#23c46e","hint":{"en":"Running CFs","ru":"Выполнение ФВ"},"light":"#009e73","name":{"en":"Useful work","ru":"Полезная работа"},"order":0},
+  "W": {"class":"w","cutOut":true,"dark":"#f8d452","hint":{"en":"Waiting for something outside: a lock, a device, the processor","ru":"Ожидание внешнего: блокировки, устройства, процессора"},"light":"#e6b800","name":{"en":"Waiting","ru":"Ожидание"},"order":4},
+  "loss": {"class":"x","cutOut":true,"dark":"#4b4f57","hint":{"en":"Events of this time were lost or not recorded","ru":"События этого времени потеряны или не записаны"},"light":"#3b3f47","name":{"en":"Not recorded","ru":"Не записано"},"order":5},
+  "undivided": {"class":"x","cutOut":false,"dark":"#4b4f57","hint":{"en":"Events needed to tell what this time went to were not recorded, or have not arrived yet","ru":"События, по которым видно, на что ушло это время, не записаны или ещё не пришли"},"light":"#3b3f47","name":{"en":"Not known","ru":"Не известно"},"order":6},
 } as const;
 
 export const parts = {

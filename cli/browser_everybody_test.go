@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/whyslow/whyslow/internal/testkit/effort"
+)
+
+// What is cut at the right although nothing scrolls to it: elements out of sight, and tabs and buttons of the
+// frame that are wider than their place.
+const cutOff = `[...document.querySelectorAll("body *")].filter(e => {
+	const r = e.getBoundingClientRect();
+	if (!e.checkVisibility() || !r.width || !r.height || r.right <= innerWidth + 1) return false;
+	for (let p = e.parentElement; p; p = p.parentElement) if (getComputedStyle(p).overflowX !== "visible" && p !== document.body && !p.matches("main, .app, html")) return false;
+	return true;
+}).map(e => e.tagName + "." + e.className + " ends at " + Math.round(e.getBoundingClientRect().right)).slice(0, 5).join()`
+
+// axe is the tool that finds what people with disabilities cannot use.
+const axe = "../web/node_modules/axe-core/axe.min.js"
+
+const violations = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(" | ")).join("; "))`
+
+// pageEverybody: every view, language and theme has no violation of WCAG 2.2 AA, and fits a phone, half a
+// screen, and a screen.
+func pageEverybody(t *testing.T, p *pages) {
+	script, err := os.ReadFile(axe)
+	if err != nil {
+		t.Logf("axe-core is not installed (npm ci in web): only widths are looked at")
+	}
+	s := p.serve(t, "view", p.heat, p.heat2)
+	b := p.open(t, s.url)
+	run := b.run()
+	sights := []struct {
+		lang, theme string
+		width       int64
+	}{{"ru", "dark", 390}, {"en", "light", 960}, {"en", "light", 390}, {"ru", "light", 768}, {"en", "dark", 1280}}
+	if !effort.Long {
+		sights = sights[:1] // the least room for the longest words
+	}
+	for _, at := range sights {
+		b.do(chromedp.EmulateViewport(at.width, 844),
+			chromedp.Navigate(fmt.Sprintf("%s?lang=%s&theme=%s&run=%s", s.url, at.lang, at.theme, run)))
+		if err == nil {
+			query[bool](b, string(script)+"; true")
+		}
+		for _, v := range viewNames {
+			where := fmt.Sprintf("%s-%s-%s-%d", v, at.lang, at.theme, at.width)
+			b.view(v)
+			b.picture(where)
+			for _, look := range []string{sticksOut, cutOff} {
+				if got := query[string](b, look); got != "" {
+					t.Errorf("%s: too wide: %s", where, got)
+				}
+			}
+			if err == nil {
+				if got := query[string](b, violations); got != "" {
+					t.Errorf("%s: %s", where, got)
+				}
+			}
+			b.quiet(where)
+		}
+	}
+	// The side panel covers a phone's screen, and can be closed.
+	b.do(chromedp.EmulateViewport(390, 844),
+		chromedp.Navigate(fmt.Sprintf("%s?lang=en&run=%s&view=nodes&pick=code:step", s.url, run)))
+	b.wait(`document.querySelector("aside").getBoundingClientRect().width === 390`)
+	b.click(`aside .close`)
+	b.wait(`!document.querySelector("aside")`)
+}
