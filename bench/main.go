@@ -36,6 +36,7 @@ var benches = []entry{
 	{"record", "the cost of an event, beside other ways to record it", benchRecord},
 	{"size", "bytes per event on disk", benchSize},
 	{"read", "reading a trace into the model, and SLOU", benchRead},
+	{"large", "a trace too large for memory: the model on disk, the index, opening it", benchLarge},
 	{"share", "a trace of 256 nodes, analysed by one process and by several", benchShare},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
 	{"follow", "how recent the page of a live run is, and what that takes", benchFollow},
