@@ -10,7 +10,8 @@ func TestMPIEventsByHand(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
 	dir := manyDir(t, map[string]string{
-		"p.fa":  "import step(int) as step;\nsub main() { for i = 0..3 { cf c[i]: step(i) @ { locator_cyclic: i; }; } }\n",
+		"p.fa": "import step(int) as step;\n" +
+			"sub main() { for i = 0..3 { cf c[i]: step(i) @ { locator_cyclic: i; }; } }\n",
 		"p.cpp": "#include \"whyslow.hpp\"\nextern \"C\" void step(int i) { EMIT_EVENT(Solver, onStep, i); }\n",
 	})
 	home := lunaHome(t)

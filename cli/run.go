@@ -277,7 +277,9 @@ func (o *runOptions) plan(io console.IO, f *pflag.FlagSet) (*config.Plan, error)
 		return nil, console.Misuse("run: the module %s is off: there is nothing for --live to show and --to"+
 			" to send", modules.TraceWriterName)
 	}
-	checkRules(plan)
+	if err := checkRules(plan); err != nil {
+		return nil, err
+	}
 	switch {
 	case !o.explain:
 		warn(io, plan.Warnings) // of what has no effect

@@ -466,15 +466,21 @@ func engineRules(plan *config.Plan) (rules []config.EventState) {
 	return rules
 }
 
-// checkRules adds warnings about rules that the engine cannot follow.
-func checkRules(plan *config.Plan) {
+// checkRules adds warnings about rules that the engine cannot follow. An expression that it cannot calculate is
+// an error.
+func checkRules(plan *config.Plan) error {
 	for _, e := range plan.Events {
 		if !e.On || e.Rule == nil {
 			continue
 		}
-		if err := engine.CheckRule(e); err != nil {
+		err := engine.CheckRule(e)
+		if bad := (*engine.RuleArgError)(nil); errors.As(err, &bad) {
+			return badInput(fmt.Errorf("%v: %w", e.ArgAt(bad.Arg, bad.Offset), err))
+		}
+		if err != nil {
 			plan.Warnings = append(plan.Warnings,
 				config.Warning{Pos: e.Pos, Text: fmt.Sprintf("%v; the rule is skipped", err)})
 		}
 	}
+	return nil
 }

@@ -23,6 +23,7 @@ type Event struct {
 	// where calls are inserted; nil: the event is emitted by the run-time system or by hand
 	Rule       *Rule
 	Args       []string // expressions passed to the inserted calls
+	ArgPos     []Place  // where they stand
 	Functions  []string // patterns of the functions in which the rule holds; nil: all
 	Pos        Pos      // of the name
 	EnabledPos Pos      // of the word that enables or disables it, or of the name
@@ -166,6 +167,7 @@ func (f *file) extended(e *Event, where string, o *hujson.Object) (badRule bool)
 			e.Rule = &r
 		case "args":
 			e.Args, _ = f.strs(m, false)
+			e.ArgPos = f.places(m)
 			needRule = append(needRule, m)
 		case "functions":
 			e.Functions, _ = f.strs(m, true)

@@ -61,6 +61,15 @@ type EventState struct {
 	Rule      *Rule    `json:"rule,omitempty"`
 	Args      []string `json:"args,omitempty"`
 	Functions []string `json:"functions,omitempty"`
+	argPos    []Place
+}
+
+// ArgAt is where a byte of the text of an argument stands in the file.
+func (e *EventState) ArgAt(arg, offset int) Pos {
+	if arg >= len(e.argPos) {
+		return e.Pos
+	}
+	return e.argPos[arg].at(offset)
 }
 
 // String is "Namespace.onName".

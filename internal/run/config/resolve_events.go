@@ -64,7 +64,7 @@ func (p *Plan) entry(e *Event, v verdict) {
 	i, listed := p.states[canonical(e.Namespace, e.Name)]
 	if !listed {
 		p.state(EventState{Namespace: e.Namespace, Name: e.Name, verdict: v, Rule: e.Rule, Args: e.Args,
-			Functions: e.Functions})
+			Functions: e.Functions, argPos: e.ArgPos})
 		return
 	}
 	s := &p.Events[i]
@@ -77,7 +77,7 @@ func (p *Plan) entry(e *Event, v verdict) {
 			return
 		}
 	}
-	s.verdict, s.Rule, s.Args, s.Functions = v, e.Rule, e.Args, e.Functions
+	s.verdict, s.Rule, s.Args, s.Functions, s.argPos = v, e.Rule, e.Args, e.Functions, e.ArgPos
 }
 
 // everything is the configuration where there is no file: all events, and the standard groups.

@@ -224,6 +224,45 @@ func (f *file) strs(m member, single bool) (list []string, ok bool) {
 	return list, true
 }
 
+// Place is where a string stands in a file, as it is written there.
+type Place struct {
+	Pos
+	raw string
+}
+
+// at is where a byte of the string stands; an escape may stand for it.
+func (p Place) at(offset int) Pos {
+	pos, raw := p.Pos, p.raw
+	pos.Col++ // the quotation mark
+	for raw = raw[1:]; offset > 0 && len(raw) > 1; {
+		n := 1
+		switch _, size := utf8.DecodeRuneInString(raw); {
+		case raw[0] == '\\' && raw[1] == 'u':
+			n = min(6, len(raw))
+		case raw[0] == '\\':
+			n = 2
+		default:
+			n = size
+			offset -= size - 1
+		}
+		pos.Col += utf8.RuneCountInString(raw[:n])
+		raw, offset = raw[n:], offset-1
+	}
+	return pos
+}
+
+// places are those of the strings that strs returns.
+func (f *file) places(m member) (list []Place) {
+	if a, ok := m.value.Value.(*hujson.Array); ok {
+		for _, e := range a.Elements {
+			if l, ok := e.Value.(hujson.Literal); ok && l.Kind() == '"' {
+				list = append(list, Place{f.pos(e.StartOffset), string(l)})
+			}
+		}
+	}
+	return list
+}
+
 // plain is a value if it is of a type that parameters have, else nil.
 func plain(v hujson.Value) any {
 	switch v := v.Value.(type) {

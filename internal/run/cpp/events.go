@@ -53,8 +53,8 @@ func EventOf(id int) Emitted {
 // EventOff says that nobody wants an event.
 func EventOff(id int) { C.ws_event_off(C.uint64_t(id)) }
 
-// EventsLost counts, since it was last called, the events that user code has emitted outside of CFs, and those
-// for which there was no memory.
+// EventsLost counts, since it was last called, the events that user code has emitted outside of CFs, and
+// those for which there was no memory.
 func EventsLost() (homeless, tooMany int64) {
 	return atomic.SwapInt64((*int64)(unsafe.Pointer(&C.ws_homeless)), 0),
 		atomic.SwapInt64((*int64)(unsafe.Pointer(&C.ws_too_many)), 0)

@@ -13,7 +13,7 @@
 //	shim.c          the call itself and the ways out of user code
 //	meter.c         what happened to the thread meanwhile
 //	events.c        events that user code emits
-//	include/        what user code sees (ucenv.h, and whyslow.hpp of package sdk), and what the library is made of
+//	include/        what user code sees (ucenv.h; whyslow.hpp is of package sdk), and what the library is made of
 package cpp
 
 import (

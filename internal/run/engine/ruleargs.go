@@ -3,7 +3,6 @@ package engine
 // What events emitted by rule may carry.
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -36,8 +35,9 @@ type argument struct {
 
 // arg is one argument of an emission.
 type arg struct {
-	*argument // nil: a constant
+	*argument // nil: a constant, or calculated
 	v         any
+	calc      *calc // nil: not calculated
 }
 
 var arguments = []argument{
@@ -110,10 +110,11 @@ func readArgs(texts []string) ([]trace.Field, []arg, error) {
 	var fields []trace.Field
 	var args []arg
 	used := map[string]int{}
-	for _, text := range texts {
+	for i, text := range texts {
 		f, a, err := parseArg(text)
-		if err != nil {
-			return nil, nil, err
+		if bad, ok := err.(*RuleArgError); ok {
+			bad.Arg = i
+			return nil, nil, bad
 		}
 		if used[f.Name]++; used[f.Name] > 1 {
 			f.Name += strconv.Itoa(used[f.Name])
@@ -123,18 +124,8 @@ func readArgs(texts []string) ([]trace.Field, []arg, error) {
 	return fields, args, nil
 }
 
-func parseArg(text string) (trace.Field, arg, error) {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, `"`) {
-		s, err := strconv.Unquote(text)
-		if err != nil {
-			return trace.Field{}, arg{}, fmt.Errorf("argument %s is not a C string", text)
-		}
-		return trace.Field{Name: "text", Type: trace.FieldName}, arg{v: s}, nil
-	}
-	if f, a, ok, err := constant(text); ok {
-		return f, a, err
-	}
+// named finds an argument by its name.
+func named(text string) (trace.Field, arg, error) {
 	// Expressions may be written with blanks and without std::chrono::; a count of a clock is what it gives
 	// anyway.
 	short := strings.Join(strings.Fields(text), "")
@@ -156,28 +147,7 @@ func parseArg(text string) (trace.Field, arg, error) {
 		names.WriteString(x.name + ", ")
 	}
 	return trace.Field{}, arg{}, fmt.Errorf("there is no argument %s in LuNA programs: there are %sindex0 to "+
-		"index%d, numbers and \"strings\"", text, &names, maxIndex)
-}
-
-// constant reads an integer or real constant; ok tells that the text is meant to be one.
-func constant(text string) (f trace.Field, a arg, ok bool, err error) {
-	digits := strings.TrimLeft(text, "+-.")
-	if digits == "" || digits[0] < '0' || digits[0] > '9' {
-		return f, a, false, nil
-	}
-	f.Name = "value"
-	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
-		f.Type, a.v = trace.FieldInt, i
-		return f, a, true, nil
-	} else if errors.Is(err, strconv.ErrRange) {
-		return f, a, true, fmt.Errorf("argument %s does not fit 64 bits", text)
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return f, a, true, fmt.Errorf("argument %s is not a number", text)
-	}
-	f.Type, a.v = trace.FieldFloat, x
-	return f, a, true, nil
+		"index%d, numbers, \"strings\" and operators of C", text, &names, maxIndex)
 }
 
 // resolve turns what the statement determines into constants. outs tells that the outputs are known at the
@@ -185,6 +155,9 @@ func constant(text string) (f trace.Field, a arg, ok bool, err error) {
 func (e *engine) resolve(args []arg, st *luna.Stmt, outs bool) []arg {
 	args = slices.Clone(args)
 	for i, a := range args {
+		if k := a.calc; k != nil {
+			args[i].calc = &calc{k.root, e.resolve(k.leaves, st, outs), k.late}
+		}
 		if a.argument != nil && a.fixed != nil {
 			if v := a.fixed(e, st, outs); v != nil {
 				args[i] = arg{v: v}
@@ -209,6 +182,8 @@ func (a *actor) values(dst []any, em *emission, c *cf, p point) []any {
 		v := x.v
 		if x.argument != nil && x.of != nil {
 			v = x.of(a, c, p == atWait)
+		} else if x.calc != nil {
+			v = x.calc.gather(a, c, p == atWait)
 		}
 		dst = append(dst, v)
 	}
@@ -220,6 +195,8 @@ func (a *actor) timed(vals []any, em *emission, t int64) {
 	for i := range em.args {
 		if x := &em.args[i]; x.argument != nil && x.at != nil {
 			vals[i] = x.at(a, t)
+		} else if g, ok := vals[i].(gathered); ok {
+			vals[i] = g.timed(a, t)
 		}
 	}
 }
