@@ -152,11 +152,12 @@ func readWhole(ctx context.Context, path string, line *console.Progress, budget 
 		return nil, nil, badInput(err)
 	}
 	defer r.Close()
-	if err := budget.fits(r); err != nil {
+	spill, err := budget.spill(r)
+	if err != nil {
 		return nil, nil, err
 	}
 	line.Set("reading %s", path)
-	m, err = model.Build(ctx, r, model.Options{Progress: read.progress(line, path)})
+	m, err = model.Build(ctx, r, model.Options{Progress: read.progress(line, path), Spill: spill})
 	return m, missing(r), ofTrace(ctx, path, err)
 }
 

@@ -39,11 +39,14 @@ func (b *memoryBudget) check(verb string, processes int) error {
 	return nil
 }
 
-// spill gives space on disk for the model of a trace that is too large for memory; nil where it is not, or
-// where there is none. It is used until the process ends.
-func (b *memoryBudget) spill(r *trace.Reader) *memory.Spill {
+// spill gives space on disk for the model of a trace that is too large for memory, used until the process
+// ends; nil where the trace fits. It fails where neither memory nor disk has room.
+func (b *memoryBudget) spill(r *trace.Reader) (*memory.Spill, error) {
 	dfs, defs := r.DefsSize()
-	return b.Spill(r.Path(), r.Events(), len(r.Streams()), dfs, defs)
+	if s := b.Spill(r.Path(), r.Events(), len(r.Streams()), dfs, defs); s != nil {
+		return s, nil
+	}
+	return nil, b.fits(r)
 }
 
 // fits fails where a trace is too large for a model of it.

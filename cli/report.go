@@ -279,10 +279,8 @@ func analyse(ctx context.Context, c *crew.Crew, o *reportOptions, path string,
 			return err
 		}
 		if g.Size() == 1 {
-			spill = o.memory.spill(r)
-		}
-		if spill != nil {
-			return nil
+			spill, err = o.memory.spill(r)
+			return err
 		}
 		return o.memory.fits(r)
 	}); err != nil {
