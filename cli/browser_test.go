@@ -56,7 +56,7 @@ func TestPage(t *testing.T) {
 		{"address", pageAddress}, {"timeline", pageTimeline},
 		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
 		{"patterns", pagePatterns}, {"states", pageStates}, {"unset", pageUnset},
-		{"reasons", pageReasons}, {"everybody", pageEverybody},
+		{"reasons", pageReasons}, {"everybody", pageEverybody}, {"tools", pageTools},
 		{"whatif", pageWhatIf}, {"decisions", pageDecisions},
 	} {
 		t.Run(test.name, func(t *testing.T) {

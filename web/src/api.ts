@@ -86,7 +86,7 @@ export interface Patterns {
   problems: string[] | null;
 }
 /** GET /api/runs/ID/source?file: a source file that code fragments name, as it is beside the trace now. */
-export interface Source { file: string; text: string }
+export interface Source { file: string; text: string; here: boolean /* it was found */ }
 /** GET /api/runs/ID/waits?factors&parts&producer&consumer&code&df&link&lanes&from&to&limit&windows: the waits
  * behind a reason: all that fit, the longest of them first. factors "S,O", parts "dispatch,0->1", names of
  * code fragments and DFs; code: producer or consumer. */

@@ -18,6 +18,7 @@ import (
 type sourceFile struct {
 	File string `json:"file"`
 	Text string `json:"text"`
+	Here bool   `json:"here"` // whether it was found
 }
 
 // maxSource is how long a source may be that is shown.
@@ -43,14 +44,14 @@ func askSource(q *question) (any, error) {
 		for _, name := range []string{filepath.FromSlash(file), filepath.Base(file)} {
 			text, err := readSource(dir, name)
 			if err == nil {
-				return sourceFile{file, text}, nil
+				return sourceFile{file, text, true}, nil
 			}
 			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOutside) {
 				return nil, err
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s is neither in the folder of the trace nor beside it: %w", file, fs.ErrNotExist)
+	return sourceFile{File: file}, nil
 }
 
 var errOutside = errors.New("it is outside the folder")

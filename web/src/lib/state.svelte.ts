@@ -13,6 +13,8 @@ const inBrowser = typeof window !== "undefined";
 const remembered = (name: string) => (inBrowser ? localStorage.getItem(`whyslow.${name}`) : null);
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
+type View = { vis: Interval | null; sel: Interval | null };
+
 class App {
   #place = $state.raw<Place>(parse(inBrowser ? location.search : ""));
   #lang = $state<"en" | "ru">("en");
@@ -27,6 +29,10 @@ class App {
   #known = $state(0); // up to here single CFs are known
   #grown = 0; // when the end last moved, ms
   #playing = $state(false);
+  // Intervals that were shown and selected before, and those that were left by going back.
+  #before: View[] = [];
+  #after: View[] = [];
+  #moved = 0; // when either last changed, ms
 
   readonly run = $derived(this.#place.run);
   readonly view = $derived(this.#place.view);
@@ -155,6 +161,17 @@ class App {
     this.#live = live;
   }
 
+  /** Goes to what was shown and selected before (-1), or forward again. Changes in quick succession, as of a
+   * drag, are one. */
+  go(way: -1 | 1): void {
+    const [from, to] = way < 0 ? [this.#before, this.#after] : [this.#after, this.#before];
+    const view = from.pop();
+    if (!view) return;
+    to.push({ vis: this.vis, sel: this.#place.sel });
+    this.#show({ ...this.#place, ...view, follow: false }, "replace");
+    this.#moved = 0;
+  }
+
   // The live edge of a view. In the timeline it is the end of what can be shown.
   #edge(p: Place): number {
     return p.view === "timeline" && this.#known > 0 ? this.#known : this.#end;
@@ -180,6 +197,18 @@ class App {
   }
 
   #apply(p: Place, history: "push" | "replace"): void {
+    const now = performance.now();
+    if (p.run !== this.#place.run) this.#before = this.#after = [];
+    else if (!same([p.vis, p.sel], [this.#place.vis, this.#place.sel])) {
+      if (now - this.#moved > 500) this.#before = [...this.#before.slice(-99), { vis: this.vis,
+        sel: this.#place.sel }];
+      this.#after = [];
+      this.#moved = now;
+    }
+    this.#show(p, history);
+  }
+
+  #show(p: Place, history: "push" | "replace"): void {
     if (inBrowser) {
       const to = format(p) || location.pathname;
       if (history === "push") {

@@ -1,0 +1,53 @@
+// All keys of the page, in one table: what listens to them and what the help says of them.
+
+import { text } from "./text";
+
+interface Key {
+  show?: string; // in the help; undefined: the letter of the code
+  codes?: readonly string[]; // of the key's place, whatever the keyboard's language
+  keys?: readonly string[]; // or of what it types
+  shift?: boolean; // only with Shift; undefined: with or without it
+}
+
+export const table = {
+  zoomIn: { codes: ["KeyW"] }, zoomOut: { codes: ["KeyS"] },
+  left: { codes: ["KeyA"] }, right: { codes: ["KeyD"] },
+  fit: { codes: ["KeyF"] },
+  undo: { codes: ["KeyZ"], shift: false }, redo: { show: "Shift Z", codes: ["KeyZ"], shift: true },
+  nextWait: { codes: ["KeyN"] }, lastWait: { codes: ["KeyP"] },
+  back: { show: "←", keys: ["ArrowLeft"] }, on: { show: "→", keys: ["ArrowRight"] },
+  lastCF: { show: ",", keys: [",", "б"], shift: false }, nextCF: { show: ".", keys: [".", "ю"], shift: false
+    },
+  up: { show: "↑", keys: ["ArrowUp"], shift: false }, down: { show: "↓", keys: ["ArrowDown"], shift: false },
+  story: { show: "Enter", keys: ["Enter"], shift: false },
+  search: { show: "/", keys: ["/"] }, play: { show: "Space", keys: [" "] },
+  view: { show: "1 … 9, 0", codes: Array.from({ length: 10 }, (_, i) => `Digit${i}`), shift: false },
+  close: { show: "Esc", keys: ["Escape"] }, help: { show: "?", keys: ["?"] },
+} satisfies Record<string, Key>;
+export type Name = keyof typeof table;
+
+/** How the help calls a key. */
+export const shown = (name: Name): string => { const k: Key = table[name]; return k.show ??
+  k.codes![0].slice("Key".length); };
+
+/** The keys that the help lists together, with what they do. */
+export const help = (): readonly [names: readonly Name[], what: string][] => [
+  [["zoomIn", "zoomOut"], text.keyWS], [["left", "right"], text.keyAD], [["fit"], text.keyF],
+  [["undo", "redo"], text.keyUndo], [["nextWait", "lastWait"], text.keyWaits], [["back", "on"],
+    text.keyArrows],
+  [["lastCF", "nextCF"], text.keyWalk], [["up", "down"], text.keyLanes], [["story"], text.keyEnter],
+  [["search"], text.keySlash], [["play"], text.keySpace], [["view"], text.keyDigits], [["close"],
+    text.keyEsc],
+  [["help"], text.keyQuestion],
+];
+
+/** What a key means, or undefined. */
+export function meaning(e: Pick<KeyboardEvent, "key" | "code" | "shiftKey" | "ctrlKey" | "metaKey" |
+  "altKey">): Name | undefined {
+  if (e.ctrlKey || e.metaKey || e.altKey) return undefined;
+  for (const [name, k] of Object.entries(table) as [Name, Key][]) {
+    if ((k.codes?.includes(e.code) || k.keys?.includes(e.key)) && (k.shift ?? e.shiftKey) === e.shiftKey)
+      return name;
+  }
+  return undefined;
+}
