@@ -127,6 +127,8 @@ func (b *builder) read(ctx context.Context, r *trace.Reader, opt Options,
 		if err := tables(perNode); err != nil {
 			return err
 		}
+	} else {
+		b.tables.byID, b.tables.clash = nil, nil // all that is defined has been met
 	}
 	parallel := opt.Parallel
 	if parallel <= 0 {
