@@ -39,7 +39,8 @@ type runOptions struct {
 	hold           []string
 	place          string // file that says where CFs and DFs go
 	noSteal        bool
-	balance        string // which module moves CFs while the program runs; "": none
+	priority       []string // code fragments whose CFs come first; see priorities
+	balance        string   // which module moves CFs while the program runs; "": none
 	stuckAfter     time.Duration
 	trace          traceOptions
 	send           sendOptions
@@ -131,6 +132,8 @@ links are real.
 		" `CODE=DURATION` (repeatable)")
 	f.StringVar(&o.place, "place", "", "place CFs and DFs as this `file` says, which balance -o wrote, not by"+
 		" the program's locators")
+	f.StringSliceVar(&o.priority, "priority", nil, "take CFs of these code fragments first: `CODE,...`, or"+
+		" critical-path=TRACE for those on the longest chain of a recorded run")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	f.StringVar(&o.balance, "balance", "", "move CFs between nodes while the program runs: `how` is central,"+
 		" diffusion, or a module of yours that balances")

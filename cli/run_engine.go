@@ -131,6 +131,10 @@ func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, cf
 		}
 	}
 	if err == nil {
+		o.priority, err = priorities(ctx, prog, o.priority)
+		cfg.Priority = o.priority
+	}
+	if err == nil {
 		err = badInput(engine.CheckArgs(prog, cfg.Args))
 	}
 	if err == nil {
@@ -349,6 +353,9 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 	}
 	if o.balance != "" {
 		s["balance"] = o.balance
+	}
+	if len(o.priority) > 0 {
+		s["priority"] = strings.Join(o.priority, ",")
 	}
 	for code, d := range o.holds {
 		s["hold "+code] = d.String()

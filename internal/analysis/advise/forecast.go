@@ -205,6 +205,15 @@ func machine(nodes, workers int) remedy {
 	}
 }
 
+// prioritized is the run with workers that take the CFs of a code fragment first.
+func prioritized(code string) remedy {
+	return func(f *forecaster) (*outcome, error) {
+		m := f.machine
+		m.Priority = []string{code}
+		return f.on(m, words.Say("run with `--priority %s`", "с `--priority %s`", code))
+	}
+}
+
 // faster is the run with code fragments that take less time, so many times.
 func faster(speed map[string]float64, how words.Text) remedy {
 	return func(f *forecaster) (*outcome, error) {

@@ -208,11 +208,11 @@ func (a *advisor) order() {
 				"самого загруженного узла или самая длинная цепочка.", words.Time(least)), evidence, words.Say(
 			"CFs of %s begin a chain of dependent CFs (the longest takes %s). They were ready for %s but queued "+
 				"behind others; in the end workers could only wait for the chain. They are on the critical path: create "+
-				"them earlier or give them priority.",
+				"them earlier, or run with `--priority %s`.",
 			"ФВ %s, с которых начинается цепочка зависимых ФВ (самая длинная занимает %s), были готовы, но %s стояли "+
 				"в очереди за другими; под конец рабочим потокам оставалось только ждать эту цепочку. Они лежат на "+
-				"критическом пути: создавайте их раньше или дайте им приоритет.",
-			a.named(code), words.Time(work.TinfNS), words.Time(ready)))
+				"критическом пути: создавайте их раньше или запускайте с `--priority %s`.",
+			a.named(code), words.Time(work.TinfNS), words.Time(ready), code)).by(prioritized(code))
 }
 
 // chain is the code fragment with most useful time on the longest chain, nil if it is not known.

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -21,6 +22,7 @@ type run struct {
 	seq  uint64
 
 	queues []queue  // by node
+	rank   []int    // by code fragment: its priority, from 1; nil: none has any
 	link   []int64  // from*nodes + to: when it is free
 	at     []uint32 // by CF: its next execution
 	asked  []bool   // by CF: what that one needs has been asked for
@@ -60,16 +62,31 @@ const mostWoken = 8
 // first the CFs that were woken, because the input they waited for has come, and now and then some that were
 // created, as in package engine; a single one takes all in order.
 type queue struct {
+	priority       []fifo[uint32] // by rank; nil: nothing has priority
 	woken, created fifo[uint32]
 	taken          int // from woken since the last turn of created
 	turn           int // how many CFs from created are still to run in its turn
 	parked         []uint32
 }
 
-func (q *queue) empty() bool { return q.woken.empty() && q.created.empty() }
+func (q *queue) empty() bool { return q.woken.empty() && q.created.empty() && q.urgent() == nil }
+
+// urgent is the first list with CFs of priority, nil if there are none.
+func (q *queue) urgent() *fifo[uint32] {
+	for i := range q.priority {
+		if !q.priority[i].empty() {
+			return &q.priority[i]
+		}
+	}
+	return nil
+}
 
 // pop takes the next CF; there is one. turn tells whether it is the turn of those created.
 func (q *queue) pop(workers int) (cf uint32, turn bool) {
+	if f := q.urgent(); f != nil {
+		defer f.drop()
+		return *f.first(), false
+	}
 	f := &q.created
 	if turn = q.turn > 0 && !f.empty(); !turn && !q.woken.empty() {
 		f = &q.woken
@@ -137,6 +154,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 		r.posted[v] = true
 	}
 	r.mayBeStolen()
+	r.rankCodes()
 	r.crowded = !spare(&m) && s.recorded.Costs.Samples["transport"] == 0
 	if m.Bandwidth > 0 || m.Uneven != nil && m.Uneven.Bandwidth > 0 {
 		r.link = make([]int64, m.Nodes*m.Nodes)
@@ -221,6 +239,9 @@ func (s *Simulator) Complete(m Machine) Machine {
 	if m.Costs.Samples == nil {
 		m.Costs = was.Costs
 	}
+	if m.Priority == nil {
+		m.Priority = was.Priority
+	}
 	return m
 }
 
@@ -251,7 +272,10 @@ func (r *run) after(ns float64, what happening, a, w uint32) { r.push(r.now+int6
 // gets an input it waited for.
 func (r *run) enqueue(node int, cf uint32, woken bool) (woke bool) {
 	q := &r.queues[node]
-	if woken && r.m.Workers > 1 {
+	if rank := r.rankOf(cf); rank > 0 {
+		f := &q.priority[rank-1]
+		f.items = append(f.items, cf)
+	} else if woken && r.m.Workers > 1 {
 		q.woken.items = append(q.woken.items, cf)
 	} else {
 		q.created.items = append(q.created.items, cf)
@@ -269,6 +293,31 @@ func (r *run) enqueue(node int, cf uint32, woken bool) (woke bool) {
 		return true
 	}
 	return false
+}
+
+// rankOf is the priority of a CF, from 1; 0 is none.
+func (r *run) rankOf(cf uint32) int {
+	if r.rank == nil {
+		return 0
+	}
+	return r.rank[r.g.m.CodeOf(model.CF(cf))]
+}
+
+// rankCodes gives the queues of all nodes lists for CFs with priority.
+func (r *run) rankCodes() {
+	for code := range r.g.m.Codes {
+		if rank := slices.Index(r.m.Priority, r.g.m.Codes[code].Name); rank >= 0 && code > 0 {
+			if r.rank == nil {
+				r.rank = make([]int, len(r.g.m.Codes))
+			}
+			r.rank[code] = rank + 1
+		}
+	}
+	if r.rank != nil {
+		for n := range r.queues {
+			r.queues[n].priority = make([]fifo[uint32], len(r.m.Priority))
+		}
+	}
 }
 
 // free lets a worker take the next CF, or park.

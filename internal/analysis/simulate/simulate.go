@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -50,6 +51,8 @@ type Machine struct {
 	Place *Placement         // nil: as locators say
 	// Stealable: nodes steal CFs of all user code from each other, not only those that the program marks.
 	Stealable bool
+	// Priority names code fragments whose CFs workers take first, as in package engine; nil: as recorded.
+	Priority []string
 	// Uneven is what differs between nodes and links, of which it has as many as Nodes; nil: nothing.
 	Uneven *Uneven
 }
@@ -94,6 +97,9 @@ func newSimulator(ctx context.Context, m *model.Model, unknown func() Costs) (*S
 	known, err := words.ParseBytes(m.Info.Settings["link_bandwidth"])
 	if err != nil {
 		known = 0
+	}
+	if list := m.Info.Settings["priority"]; list != "" {
+		s.recorded.Priority = strings.Split(list, ",")
 	}
 	s.recorded.Cores = g.crowd.cores
 	s.recorded.Costs, s.recorded.Bandwidth = measure(g, s.recorded.Latency, known, unknown)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/whyslow/whyslow/trace"
@@ -29,6 +30,9 @@ func (s *Simulator) Write(ctx context.Context, m Machine, dir string, by *trace.
 	info.Settings = map[string]string{"predicted": "from run " + cmp.Or(was.ID, "?")}
 	if m.Latency > 0 {
 		info.Settings["link_latency"] = time.Duration(m.Latency).String()
+	}
+	if len(m.Priority) > 0 {
+		info.Settings["priority"] = strings.Join(m.Priority, ",")
 	}
 	if m.Bandwidth > 0 {
 		info.Settings["link_bandwidth"] = strconv.FormatFloat(m.Bandwidth, 'f', 0, 64)

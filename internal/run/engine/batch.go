@@ -108,7 +108,7 @@ func (w *worker) flush() {
 	w.made = nil
 	w.now = clock.Now()
 	b.born = w.now
-	if len(e.nodes) == 1 && !e.ses.CFCreated.On() && !e.ses.CFReady.On() {
+	if len(e.nodes) == 1 && e.rank == nil && !e.ses.CFCreated.On() && !e.ses.CFReady.On() {
 		w.readied.Add(b.free())
 		w.n.queue.create(e, item{b: b})
 		return
@@ -120,7 +120,7 @@ func (w *worker) flush() {
 			b.setFrame(&w.turn, k/each)
 		}
 		gone := w.introduce(b, k)
-		if !gone && e.balance == nil {
+		if !gone && e.balance == nil && e.rankOf(b.stmts[k%each]) == 0 {
 			continue
 		}
 		if k > b.next {
@@ -129,7 +129,7 @@ func (w *worker) flush() {
 			w.parts = append(w.parts, item{b: &stay})
 		}
 		b.next = k + 1
-		if !gone { // whoever moves CFs looks at those in the queue
+		if !gone { // whoever moves CFs looks at those in the queue; those with priority have a list of their own
 			c := w.newCF()
 			b.fill(e, c, k, b.frameOf(k))
 			w.parts = append(w.parts, item{c: c})

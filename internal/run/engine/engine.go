@@ -26,6 +26,7 @@ import (
 	"errors"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +69,9 @@ type Config struct {
 	Writers        []*trace.Writer // by node, with Part only that of the node here; none: no trace
 	ThreadClock    ThreadClock
 	// by code fragment: every CF of it is held that long before it may start
-	Hold        map[string]time.Duration
+	Hold map[string]time.Duration
+	// Priority names code fragments whose CFs workers take before others, those of the first before the rest.
+	Priority    []string
 	Records     Recorder            // LuNA's debug records; nil: none
 	Rules       []config.EventState // events emitted by rule, all that counts of them; CheckRule accepts them
 	DescribeDFs bool                // the session's describer knows DFs: for modules
@@ -146,6 +149,7 @@ type engine struct {
 	measure    cpp.Measure          // what calls measure; Shared: of code fragments that run long, Each
 	literals   map[string]cpp.Value // string constants as C++ wants them
 	hold       []time.Duration      // by Code.ID
+	rank       []int                // likewise: from 1, of those with priority; nil: none has any
 	static     []static             // by Stmt.ID
 	busy       atomic.Int64
 	stopping   atomic.Bool
@@ -324,6 +328,12 @@ func newEngine(cfg Config, part *process) (_ *engine, main *frame, _ error) {
 	}
 	for i, c := range p.Codes {
 		e.hold[i] = cfg.Hold[c.Name]
+		if rank := slices.Index(cfg.Priority, c.Name); rank >= 0 {
+			if e.rank == nil {
+				e.rank = make([]int, len(p.Codes))
+			}
+			e.rank[i] = rank + 1
+		}
 	}
 	e.spin = sharing < runtime.NumCPU()
 	e.serve = sharing <= runtime.NumCPU()

@@ -121,6 +121,9 @@ func newNode(e *engine, id int) *node {
 			wanted: func() bool { return n.queue.n.Load() > 0 || e.stopping.Load() }})
 	}
 	n.queue.workers = e.cfg.Workers
+	if e.rank != nil {
+		n.queue.first = make([]fifo, len(e.cfg.Priority))
+	}
 	n.rts = &actor{n: n, ps: stream(e.cfg.Workers)}
 	n.mon = stream(e.cfg.Workers + 1)
 	n.sentShown = make([]int, e.cfg.Nodes)
@@ -240,8 +243,11 @@ const mostWoken = 8
 // there is nothing else to do. At its head may be the next CFs of chains that some worker is already at, so
 // the turn lasts until one more CF has run than there are workers. Two of them run at a time then; all that
 // follows the first in its chain has to wait for it, and the second is of another chain.
+//
+// CFs with priority come before all these. They stay on their node: no thief and no balancer sees them.
 type queue struct {
 	mu      sync.Mutex
+	first   []fifo // by rank, of CFs with priority; nil: there are none
 	workers int
 	woken   fifo
 	taken   int          // CFs from woken since the last turn of created
@@ -310,18 +316,36 @@ func (q *queue) len() int { return int(q.n.Load()) }
 // push appends a CF.
 func (q *queue) push(e *engine, c *cf) {
 	q.mu.Lock()
-	q.created.push(item{c: c})
+	q.add(e, &q.created, item{c: c})
 	q.called(e, 1)
+}
+
+// add appends an item to a list, or to that of its priority.
+func (q *queue) add(e *engine, list *fifo, i item) {
+	if q.first != nil && i.c != nil {
+		if rank := e.rankOf(i.c.st); rank > 0 {
+			list = &q.first[rank-1]
+		}
+	}
+	list.push(i)
+}
+
+// rankOf is the priority of a statement's CFs, from 1; 0 is none.
+func (e *engine) rankOf(st *luna.Stmt) int {
+	if e.rank == nil {
+		return 0
+	}
+	return e.rank[st.Code]
 }
 
 // wake is push for a CF that gets an input it waited for.
 func (q *queue) wake(e *engine, c *cf) {
 	q.mu.Lock()
+	list := &q.created
 	if q.workers > 1 {
-		q.woken.push(item{c: c})
-	} else {
-		q.created.push(item{c: c})
+		list = &q.woken
 	}
+	q.add(e, list, item{c: c})
 	q.called(e, 1)
 }
 
@@ -330,7 +354,7 @@ func (q *queue) create(e *engine, items ...item) {
 	q.mu.Lock()
 	n := int64(0)
 	for _, i := range items {
-		q.created.push(i)
+		q.add(e, &q.created, i)
 		if n++; i.b != nil {
 			n += i.b.end - i.b.next - 1
 		}
@@ -360,6 +384,12 @@ func (q *queue) pop() (t popped, ok bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for i := range q.first {
+		if t, ok = q.first[i].pop(); ok {
+			q.n.Add(-1)
+			return t, ok
+		}
+	}
 	if q.turn.Load() > 0 {
 		t, ok = q.created.pop()
 		t.turn = ok

@@ -213,7 +213,7 @@ func (e *engine) release(all []*remains) {
 		}
 		n.held = nil
 		n.heldMu.Unlock()
-		for _, f := range []*fifo{&n.queue.woken, &n.queue.created} {
+		for _, f := range append(n.queue.first, n.queue.woken, n.queue.created) {
 			for _, i := range f.rest() {
 				if i.c != nil { // CFs of a batch have nothing yet
 					letGo(n.rts, i.c)
