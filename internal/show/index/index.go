@@ -48,7 +48,7 @@ const Name = "page.index"
 const magic = "whyslow index 1\n"
 
 // most is how many bytes an index may unpack to.
-const most = 4 << 30
+const most = 1 << 30
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
