@@ -14,20 +14,22 @@ type Gauge interface {
 	Gauge(what string, node int) (float64, bool)
 }
 
-// ask asks any module for a number.
+// ask asks any module for a number. Those of the state module have the names of its JSON.
 func ask(other prof.Module, what string, node int) (float64, bool) {
 	switch o := other.(type) {
 	case Gauge:
 		return o.Gauge(what, node)
 	case prof.State:
 		s := reflect.ValueOf(o.Node(node))
-		f := s.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, what) })
-		switch {
-		case !f.IsValid():
-		case f.CanInt():
-			return float64(f.Int()), true
-		case f.CanFloat():
-			return f.Float(), true
+		for i := range s.NumField() {
+			f := s.Field(i)
+			switch {
+			case !strings.EqualFold(s.Type().Field(i).Tag.Get("json"), what):
+			case f.CanInt():
+				return float64(f.Int()), true
+			case f.CanFloat():
+				return f.Float(), true
+			}
 		}
 	}
 	return 0, false
