@@ -6,15 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/config"
+	"github.com/whyslow/whyslow/prof"
 )
 
 func initCommand(io console.IO) *cobra.Command {
-	force := false
+	force, preset := false, ""
 	cmd := &cobra.Command{
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write commented configuration files with the defaults",
@@ -25,9 +27,13 @@ them beside the program, or in a folder config there. Existing files stay unless
 ` + exitCodesHelp,
 		Example: `  whyslow init
   whyslow init myprogram/config
+  whyslow init --preset Basic
   whyslow run --explain-config myprogram/prog.fa`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if preset != "" {
+				return printPreset(io, preset)
+			}
 			dir := "config"
 			if len(args) > 0 {
 				dir = args[0]
@@ -36,7 +42,19 @@ them beside the program, or in a folder config there. Existing files stay unless
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace files that are there")
+	cmd.Flags().StringVar(&preset, "preset", "", "print the files that say the same as a preset: `NAME`,"+
+		" one of "+strings.Join(config.PresetNames(), ", "))
 	return cmd
+}
+
+func printPreset(io console.IO, name string) error {
+	p, err := config.FindPreset(name)
+	if err != nil {
+		return console.Misuse("init: %w", err)
+	}
+	events, modules := p.Files(prof.Modules())
+	_, err = fmt.Fprintf(io.Out, "// %s\n%s// %s\n%s", config.EventsFile, events, config.ModulesFile, modules)
+	return badInput(err)
 }
 
 func runInit(io console.IO, dir string, force bool) error {

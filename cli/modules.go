@@ -63,6 +63,7 @@ it runs with this configuration and why. The configuration is that of the progra
 			for _, m := range describeModules(plan) {
 				list = append(list, m.text(io.OutColor(), width(os.Stdout, io.OutTerm)))
 			}
+			list = append(list, presetList())
 			return writeText(io, strings.Join(list, "\n"))
 		},
 	}
@@ -71,6 +72,16 @@ it runs with this configuration and why. The configuration is that of the progra
 		" (whyslow_module.h) or c++ (whyslow_module.hpp, which needs the other)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
+}
+
+// presetList says what --preset may be.
+func presetList() string {
+	var b strings.Builder
+	b.WriteString("Presets (--preset):\n")
+	for _, p := range config.Presets {
+		fmt.Fprintf(&b, "  %-9s %s\n", p.Name, p.Doc)
+	}
+	return b.String()
 }
 
 func writeText(io console.IO, text string) error {

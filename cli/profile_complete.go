@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -17,6 +18,7 @@ func (o *profileOptions) complete(cmd *cobra.Command) {
 		"events":  func(_ []string, word string) []string { return behindList(word, eventNames()) },
 		"modules": func(_ []string, word string) []string { return behindList(word, moduleNames()) },
 		"set":     func(_ []string, word string) []string { return settings(word) },
+		"preset":  func([]string, string) []string { return config.PresetNames() },
 		"group":   func(args []string, _ string) []string { return o.groups(args) },
 	} {
 		err := cmd.RegisterFlagCompletionFunc(flag,

@@ -26,6 +26,8 @@ func (o *profileOptions) addTo(cmd *cobra.Command) {
 		" (changes), all, none")
 	f.StringArrayVar(&o.flags.Groups, "group", nil, "switch a group of events: `NAME=on|off` (repeatable)")
 	f.StringArrayVar(&o.flags.Sets, "set", nil, "set a parameter of a module: `MODULE.PARAM=VALUE` (repeatable)")
+	f.StringArrayVar(&o.flags.Presets, "preset", nil, "events and modules for a purpose: `NAME`, one of "+
+		strings.Join(config.PresetNames(), ", ")+" (repeatable)")
 	o.complete(cmd)
 }
 

@@ -427,7 +427,8 @@ func runOutcome(io console.IO, res *engine.Result, err error) error {
 	return badInput(err)
 }
 
-// sayInterrupted says that the run was interrupted, and where CFs were that did not come back from user code.
+// sayInterrupted says that the run was interrupted, and where CFs were that did not come back from user
+// code.
 func sayInterrupted(io console.IO, res *engine.Result) {
 	io.Say("interrupted")
 	for i := 0; res != nil && i < min(len(res.Inside), mostLeft); i++ {
@@ -473,8 +474,8 @@ func engineRules(plan *config.Plan) (rules []config.EventState) {
 	return rules
 }
 
-// checkRules adds warnings about rules that the engine cannot follow. An expression that it cannot calculate is
-// an error.
+// checkRules adds warnings about rules that the engine cannot follow. An expression that it cannot calculate
+// is an error.
 func checkRules(plan *config.Plan) error {
 	for _, e := range plan.Events {
 		if !e.On || e.Rule == nil {

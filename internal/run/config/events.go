@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -43,8 +44,9 @@ type Group struct {
 	Name       string
 	Enabled    bool
 	Events     []Ref
-	Pos        Pos // of the name
-	EnabledPos Pos // of the word that enables or disables it, or of the name
+	Modules    []Ref // with a Name only
+	Pos        Pos   // of the name
+	EnabledPos Pos   // of the word that enables or disables it, or of the name
 }
 
 // ReadEvents reads the text of an events_config.json; name is the file's name in positions. The
@@ -204,8 +206,10 @@ func (f *file) groups(o *hujson.Object) (list []Group) {
 				}
 			case "events":
 				g.Events = f.refs(s)
+			case "modules":
+				g.Modules = f.moduleRefs(s)
 			default:
-				f.unknown(s, "group "+m.key, []string{"enabled", "events"})
+				f.unknown(s, "group "+m.key, []string{"enabled", "events", "modules"})
 			}
 		}
 		list = append(list, g)
@@ -235,6 +239,21 @@ func (f *file) refs(m member) (list []Ref) {
 	return list
 }
 
+// moduleRefs reads the modules of a group.
+func (f *file) moduleRefs(m member) (list []Ref) {
+	a, ok := m.value.Value.(*hujson.Array)
+	if !ok {
+		f.wrong(m, "a list of modules")
+		return nil
+	}
+	for _, v := range a.Elements {
+		if s, ok := get[string](f, member{m.key, m.at, v}); ok {
+			list = append(list, Ref{Name: s, Pos: f.pos(v.StartOffset)})
+		}
+	}
+	return list
+}
+
 // unlisted warns of events that groups name and eventsSettings does not.
 func (f *file) unlisted(ev *Events) {
 	named := ev.index()
@@ -244,6 +263,9 @@ func (f *file) unlisted(ev *Events) {
 				continue
 			}
 			text := r.String() + " is not listed in \"eventsSettings\": it stays off"
+			if n := nearest(r.Namespace, namespaces()); n != "" && !standardNamespace(r.Namespace) {
+				text = fmt.Sprintf("there is no namespace %s; did you mean %s?", r.Namespace, n)
+			}
 			if _, known := trace.KindByName(r.Namespace, r.Name); standardNamespace(r.Namespace) && !known {
 				text = noEvent(r.Namespace, r.Name)
 			}

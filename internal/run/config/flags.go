@@ -24,6 +24,7 @@ type Flags struct {
 	Groups  []string // --group NAME=on or NAME=off
 	Sets    []string // --set MODULE.PARAM=VALUE, also MODULE.priority=N and MODULE.enabled=true or false
 	NoTrace bool     // --no-trace
+	Presets []string // --preset: as if Events and Modules named what these have
 	// Written says which flag of its own an entry of Sets stands for: "-o x" for "trace_writer_module.dir=x".
 	Written map[string]string
 }
@@ -71,7 +72,8 @@ type entry struct {
 }
 
 // choose reads the lists of a flag.
-func choose(flag string, values []string) (c choice, err error) {
+func choose(flag string, preset choice, values []string) (c choice, err error) {
+	c = preset
 	var signed []entry
 	for _, v := range values {
 		if isFile(v) {

@@ -34,7 +34,10 @@ type Plan struct {
 
 	input  Input
 	choice choice
-	states map[string]int // index in Events by "Namespace.onName"
+	groups []Group
+	// switches are those of --group
+	switches map[string]Switch
+	states   map[string]int // index in Events by "Namespace.onName"
 }
 
 // verdict is whether something is on, and why.

@@ -15,7 +15,11 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 	} else {
 		p.EventsFile, source = ev.File, ev.File
 	}
-	if p.choice, err = choose("--events", in.Flags.Events); err != nil {
+	preset, _, err := presetChoices(in.Flags.Presets)
+	if err != nil {
+		return err
+	}
+	if p.choice, err = choose("--events", preset, in.Flags.Events); err != nil {
 		return err
 	}
 	if p.choice.exact && len(in.Flags.Groups) > 0 {
@@ -26,6 +30,7 @@ func (p *Plan) resolveEvents(in Input) (err error) {
 	if err != nil {
 		return err
 	}
+	p.groups, p.switches = ev.Groups, switches
 	entries := ev.verdicts(switches, p.DefaultOn)
 	p.states = map[string]int{}
 	for _, k := range trace.Kinds() {

@@ -22,6 +22,7 @@ func (p *Plan) resolveModules(in Input) error {
 			}
 		}
 	}
+	p.groupModules(in)
 	if err := p.chooseModules(in); err != nil {
 		return err
 	}
@@ -87,9 +88,53 @@ func (p *Plan) module(name string, info prof.ModuleInfo, file *Modules) ModuleSt
 	return s
 }
 
+// groupModules applies the groups: one that is on has its modules run, if nothing else is said of them. A
+// module whose groups are all off does not run.
+func (p *Plan) groupModules(in Input) {
+	type of struct{ on, off *verdict }
+	all := map[string]*of{}
+	for _, g := range p.groups {
+		on, pos := g.Enabled, g.EnabledPos
+		if s, changed := p.switches[g.Name]; changed {
+			on, pos = s.On, s.Pos
+		}
+		for _, r := range g.Modules {
+			name, _ := find(r.Name, in.Known)
+			if p.Module(name) == nil {
+				p.warn(r.Pos, "%v", p.noModule(r.Name))
+				continue
+			}
+			if all[name] == nil {
+				all[name] = &of{}
+			}
+			if v := (verdict{on, "group " + g.Name + " is " + onOff(on), pos}); on {
+				all[name].on = &v
+			} else {
+				all[name].off = &v
+			}
+		}
+	}
+	for i := range p.Modules {
+		m := &p.Modules[i]
+		switch groups := all[m.Name]; {
+		case groups == nil:
+		case groups.on == nil:
+			if m.On {
+				m.verdict = *groups.off
+			}
+		case m.Why == "not listed" && (in.Modules == nil || in.Modules.Global == nil || in.Modules.Global.On):
+			m.verdict = *groups.on
+		}
+	}
+}
+
 // chooseModules applies --modules.
 func (p *Plan) chooseModules(in Input) error {
-	c, err := choose("--modules", in.Flags.Modules)
+	_, preset, err := presetChoices(in.Flags.Presets)
+	if err != nil {
+		return err
+	}
+	c, err := choose("--modules", preset, in.Flags.Modules)
 	if err != nil {
 		return err
 	}
@@ -145,7 +190,8 @@ func (p *Plan) set(s setting) {
 	}
 }
 
-// require switches on what the modules that are on require; that may be in libraries that nothing else names.
+// require switches on what the modules that are on require; that may be in libraries that nothing else
+// names.
 func (p *Plan) require() error {
 	for again := true; again; {
 		again = false

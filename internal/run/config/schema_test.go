@@ -72,6 +72,8 @@ func eventsSchemaText(t *testing.T) []byte {
 				"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": false,
 					"properties": object{
 						"enabled": object{"type": "boolean", "default": true},
+						"modules": described("Modules that run if the group is on.",
+							object{"type": "array", "items": object{"type": "string"}}),
 						"events": object{"type": "array", "items": object{"anyOf": []object{
 							{"enum": names},
 							{"type": "string", "pattern": "^" + identifier + `(::|\.)` + identifier + "$"}}}},

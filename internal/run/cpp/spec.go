@@ -1,7 +1,7 @@
 // Package cpp builds the C++ code fragments of a LuNA program into a shared library and calls them.
 //
-// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program), compiles it
-// and the user's .cpp files in parallel, and links them. It keeps the results in the cache of package
+// Build writes one generated file (the wrappers, the heads and C++ subs embedded in the program), compiles
+// it and the user's .cpp files in parallel, and links them. It keeps the results in the cache of package
 // compile, which finds an unchanged program without running the compiler. Open loads the library; Call runs
 // one code fragment with one cgo call, and turns crashes, exits and failed checks into an Outcome.
 //
@@ -13,7 +13,7 @@
 //	shim.c          the call itself and the ways out of user code
 //	meter.c         what happened to the thread meanwhile
 //	events.c        events that user code emits
-//	include/        what user code sees (ucenv.h; whyslow.hpp is of package sdk), and what the library is made of
+//	include/        what user code sees (ucenv.h; whyslow.hpp is in package sdk), and parts of the library
 package cpp
 
 import (

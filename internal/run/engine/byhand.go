@@ -1,8 +1,8 @@
 package engine
 
-// Events that the program's own C++ code emits, with EMIT_EVENT of whyslow.hpp. Package cpp keeps them until the
-// call is over, or until the watch takes the stream of a worker that does not come back soon. They are then
-// emitted like other events: of the session, on the worker that runs the CF, at their own times.
+// Events that the program's own C++ code emits, with EMIT_EVENT of whyslow.hpp. Package cpp keeps them until
+// the call is over, or until the watch takes the stream of a worker that does not come back soon. They are
+// then emitted like other events: of the session, on the worker that runs the CF, at their own times.
 
 import (
 	"fmt"

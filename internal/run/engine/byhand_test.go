@@ -108,5 +108,6 @@ func TestEventsByHandOfOtherTypes(t *testing.T) {
 
 // recorded counts the events of a name in the trace.
 func recorded(o *outcome, name string) int {
-	return len(regexp.MustCompile(`(?m)^[0-9].* `+regexp.QuoteMeta(name)+`( |$)`).FindAllString(o.trace.text(), -1))
+	lines := regexp.MustCompile(`(?m)^[0-9].* ` + regexp.QuoteMeta(name) + `( |$)`)
+	return len(lines.FindAllString(o.trace.text(), -1))
 }

@@ -7,9 +7,9 @@ package engine
 //	equal  = order [ ("==" | "!=") order ]    unary = { "-" | "+" | "!" } basic
 //	order  = sum [ ("<"|"<="|">"|">=") sum ]  basic = number | string | name | "(" or ")"
 //
-// Types are known when the rule is read: whole numbers (64 bits, wrapping), reals, and texts, which can only be
-// compared. A comparison gives 1 or 0. Nothing may fail when an event is emitted, so a whole number divided by
-// zero is 0.
+// Types are known when the rule is read: whole numbers (64 bits, wrapping), reals, and texts, which can only
+// be compared. A comparison gives 1 or 0. Nothing may fail when an event is emitted, so a whole number
+// divided by zero is 0.
 
 import (
 	"cmp"
@@ -183,7 +183,8 @@ type argParser struct {
 // deepest is how deeply expressions may be nested.
 const deepest = 100
 
-// parseArg reads an argument and gives the event's field for it. An error is an *RuleArgError without its Arg.
+// parseArg reads an argument and gives the event's field for it. An error is an *RuleArgError without its
+// Arg.
 func parseArg(text string) (f trace.Field, a arg, err error) {
 	p := &argParser{text: text}
 	defer func() {
@@ -207,7 +208,8 @@ func parseArg(text string) (f trace.Field, a arg, err error) {
 	if !slices.ContainsFunc(p.calc.leaves, func(a arg) bool { return a.argument != nil }) {
 		return f, arg{v: p.calc.gather(nil, nil, false)}, nil
 	}
-	p.calc.late = slices.ContainsFunc(p.calc.leaves, func(a arg) bool { return a.argument != nil && a.at != nil })
+	p.calc.late = slices.ContainsFunc(p.calc.leaves,
+		func(a arg) bool { return a.argument != nil && a.at != nil })
 	return f, arg{calc: &p.calc}, nil
 }
 
