@@ -78,4 +78,19 @@ func pageReasons(t *testing.T, p *pages) {
 	b.wait(`/import step.*/.test(document.querySelector("aside .source .here").textContent)`)
 	b.wait(`/[µmn]?s$/.test(document.querySelector("aside .source .here .cost").textContent)`)
 	b.quiet("reasons")
+
+	// From a difference between two runs to its place in either.
+	b = p.open(t, p.serve(t, "view", p.heat, p.heat2).url+"?lang=en&view=compare")
+	b.settle()
+	for i := range 2 {
+		const links = `[...document.querySelectorAll("main .line a[href*='f.waits=factors']")]`
+		b.wait(links + `.length > 1`)
+		run := query[string](b, fmt.Sprintf(`new URLSearchParams(%s[%d].getAttribute("href")).get("run")`, links, i))
+		query[bool](b, fmt.Sprintf(`(%s[%d].click(), true)`, links, i))
+		b.wait(`new URLSearchParams(location.search).get("run") === %q`, run)
+		b.wait(`document.querySelector(".reason output").textContent.startsWith("1 / ")`)
+		b.do(chromedp.Navigate(b.origin + "/?lang=en&view=compare"))
+		b.settle()
+	}
+	b.quiet("a difference")
 }
