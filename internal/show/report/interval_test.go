@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
@@ -95,6 +97,49 @@ func TestIntervalRecorded(t *testing.T) {
 		ofPage(t, m, all.SLOU, v)
 		if len(all.LeftOut) == 0 || all.Critical != nil || all.Blame == nil {
 			t.Error(name, "left out", all.LeftOut)
+		}
+	}
+}
+
+// TestIteration: several processes find the same time of a CF and of what it created as one that has all.
+func TestIteration(t *testing.T) {
+	dir := sloutest.Recorded(t, "cholesky", 1)
+	m := sloutest.Load(t, dir)
+	asked := map[string]bool{}
+	for e := range m.Executions() {
+		asked[m.CFTitle(m.ExecCF[e])] = true
+	}
+	if len(asked) < 5 {
+		t.Fatal(asked)
+	}
+	for name := range asked {
+		var one *model.Interval
+		for _, processes := range []int{1, 2, 3} {
+			got, err := sloutest.Share(dir, processes, model.Options{},
+				func(m *model.Model, g procs.Group) (*model.Interval, error) {
+					v, ok, err := m.SpanOf(name, g)
+					if err == nil && !ok {
+						err = errors.New("no such CF")
+					}
+					if err != nil || g.Rank() != 0 {
+						return nil, err
+					}
+					return &v, nil
+				})
+			if err != nil {
+				t.Fatal(name, processes, err)
+			}
+			if one == nil {
+				one = got
+			}
+			if *got != *one || got.From > got.To {
+				t.Errorf("%s with %d processes: %v, not %v", name, processes, *got, *one)
+			}
+		}
+	}
+	for _, name := range []string{"", "[3]", "step[", "step[x]", "step[1]x", "nothing"} {
+		if v, ok, err := m.SpanOf(name, procs.Alone()); ok || err != nil {
+			t.Errorf("%q: %v, %v", name, v, err)
 		}
 	}
 }
