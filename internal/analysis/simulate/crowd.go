@@ -13,8 +13,9 @@ import (
 // Others than this program may have had the core that a thread waited for, and will not be there again. But
 // its own threads will: as far as their CPU time explains what was waited for, that stays part of what was
 // measured, and so does what others cannot have caused, having taken less: a kernel may let threads queue
-// while another core is idle, and takes time to wake one up. It leaves where every worker gets a core and there are some to spare. Where there was a spare
-// core and now is none, their whole CPU time slows the workers.
+// while another core is idle, and takes time to wake one up. It leaves where every worker gets a core and
+// there are some to spare. Where there was a spare core and now is none, their whole CPU time slows the
+// workers.
 type crowd struct {
 	cores  int     // of the recorded machine; 0: not known
 	own    float64 // part of what was waited for a core that is due to these threads
