@@ -81,11 +81,12 @@ type guess struct {
 
 func (g *guess) error() float64 { return g.wall/g.real - 1 }
 
+// mostChange is what user code may take more or less than where the prediction comes from. Beyond that caches
+// and memory decide, of which no trace tells.
+const mostChange = 0.05
+
 // mostOthers is what other programs may have of the cores in a run that counts as undisturbed.
 const mostOthers = 0.05
-
-// fewest predictions of a kind are worth a summary.
-const fewest = 10
 
 var (
 	whyslow string
@@ -269,40 +270,40 @@ ran %d times on each machine. Of the half of these runs that other programs of t
 ("others": they had that part of the cores, beyond those that no worker needs), the run with the median wall
 time counts. Noise is half the distance between the longest and the shortest of them.
 
-Undisturbed are predictions whose runs, the one that was recorded and the one that is predicted, lost at most
-%.0f %% to others. They have a line where there are at least %d.
+User code takes longer or shorter if it is more than %.0f %%. The table leaves out predictions one of whose
+runs lost more than %.0f %% to others.
 
 | | predictions | median error | 90 %% within | within 10 %% or noise | factors, median | factors, 90 %% |
 |---|--:|--:|--:|--:|--:|--:|
-`, runtime.NumCPU(), *repeats, 100*mostOthers, fewest)
+`, runtime.NumCPU(), *repeats, 100*mostChange, 100*mostOthers)
 	type kind struct {
 		name string
 		want func(*guess) bool
 	}
-	var kinds []kind
-	for _, anyhow := range []bool{false, true} {
-		of := func(name string, want func(*guess) bool) {
-			if !anyhow {
-				name += ", undisturbed"
-			}
-			kinds = append(kinds, kind{name, func(g *guess) bool { return (anyhow || !g.disturbed) && want(g) }})
-		}
-		of("of the recorded machine itself", same)
-		of("of other machines, from several workers", func(g *guess) bool { return !same(g) && !alone(g) })
-		of("of other machines, from one worker", func(g *guess) bool { return !same(g) && alone(g) })
+	changed := func(g *guess) bool { return math.Abs(g.useful-1) > mostChange }
+	kinds := []kind{
+		{"of the recorded machine itself", same},
+		{"of other machines, from several workers",
+			func(g *guess) bool { return !same(g) && !alone(g) && !changed(g) }},
+		{"the same, where user code takes longer or shorter there",
+			func(g *guess) bool { return !same(g) && !alone(g) && changed(g) }},
+		{"of other machines, from one worker",
+			func(g *guess) bool { return !same(g) && alone(g) && !changed(g) }},
+		{"the same, where user code takes longer or shorter there",
+			func(g *guess) bool { return !same(g) && alone(g) && changed(g) }},
 	}
 	for _, k := range kinds {
 		var walls, factors []float64
 		good := 0
 		for i := range all {
-			if g := &all[i]; k.want(g) {
+			if g := &all[i]; !g.disturbed && k.want(g) {
 				if math.Abs(g.error()) <= max(0.10, g.noise) {
 					good++
 				}
 				walls, factors = append(walls, 100*math.Abs(g.error())), append(factors, 100*math.Abs(g.factorError))
 			}
 		}
-		if len(walls) < fewest {
+		if len(walls) == 0 {
 			continue
 		}
 		slices.Sort(walls)
@@ -313,9 +314,11 @@ Undisturbed are predictions whose runs, the one that was recorded and the one th
 	}
 	b.WriteString(`
 A prediction takes the time that user code needed on the recorded machine. Where several cores compute at once
-they share caches and memory, and the same CFs take longer: "user code" says how much longer than where the
-prediction comes from. No trace of one worker tells that, nor how long it takes to wake a thread or to send a
-message here, so predictions from one worker are extrapolations, and have a line of their own.
+they share caches and memory, and values travel from one core to another, so the same CFs take longer: "user
+code" says how much longer than where the prediction comes from. A trace cannot tell that of another machine:
+even CFs of heat that ran while the other worker was parked took as long as those beside which it ran. No trace
+of one worker tells how long it takes to wake a thread or to send a message here, either. So these predictions
+are extrapolations, and have lines of their own.
 
 | program | from | to | measured | predicted | error | noise | others | user code | factor farthest off |
 |---|---|---|--:|--:|--:|--:|--:|--:|--:|
