@@ -166,7 +166,11 @@ func (p *Plan) settings() (list []setting, err error) {
 			return nil, fmt.Errorf("%s: write --set MODULE.PARAM=VALUE", s.pos)
 		}
 		if s.module, s.info = find(given, p.input.Known); p.Module(s.module) == nil {
-			return nil, fmt.Errorf("%s: %w", s.pos, p.noModule(given))
+			// Perhaps one that another module requires.
+			if !moduleName(s.module) || lookFor("", s.module, p.input.dirs()) == "" {
+				return nil, fmt.Errorf("%s: %w", s.pos, p.noModule(given))
+			}
+			p.Modules = append(p.Modules, p.module(s.module, prof.ModuleInfo{}, nil))
 		}
 		s.text = text
 		s.key = key

@@ -40,6 +40,7 @@ func (p *Plan) OpenLibraries(open func(path string) (prof.ModuleInfo, error)) er
 		i = -1 // what it requires may be in a library, too
 	}
 	slices.SortStableFunc(p.Modules, func(a, b ModuleState) int { return cmp.Compare(a.Name, b.Name) })
+	p.useless()
 	p.deaf()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -250,6 +251,14 @@ func TestOpenLibraries(t *testing.T) {
 	} else if m := p.Module("far_module"); m == nil || !m.On || m.Why != "required by own_module" ||
 		m.Info.Name == "" || p.Modules[len(p.Modules)-1].Name != "trace_writer_module" {
 		t.Error(m)
+	}
+	// It takes parameters.
+	infos["libfar_module.so"] = prof.ModuleInfo{Name: "far_module",
+		Params: []prof.Param{{Name: "n", Default: 1}}}
+	if p, err = load(Flags{Sets: []string{"far_module.n=3"}}); err != nil ||
+		p.Module("far_module").Params["n"] != 3 ||
+		slices.ContainsFunc(p.Warnings, func(w Warning) bool { return strings.Contains(w.Text, "far_module") }) {
+		t.Error(p, err)
 	}
 	delete(infos, "libown_module.so")
 	if _, err = load(Flags{}); err == nil ||

@@ -35,6 +35,7 @@ type Plan struct {
 	input  Input
 	choice choice
 	groups []Group
+	sets   []setting // those that useless has not looked at
 	// switches are those of --group
 	switches map[string]Switch
 	states   map[string]int // index in Events by "Namespace.onName"

@@ -39,10 +39,9 @@ func (p *Plan) resolveModules(in Input) error {
 	if err := p.require(); err != nil {
 		return err
 	}
-	for _, s := range sets {
-		if m := p.Module(s.module); !m.On && s.key != "enabled" {
-			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)
-		}
+	p.sets = sets
+	if !slices.ContainsFunc(p.Modules, func(m ModuleState) bool { return m.On && m.Info.Name == "" }) {
+		p.useless() // otherwise libraries may require what is off
 	}
 	for i := range p.Modules {
 		if err := p.Modules[i].findLibrary(in); err != nil {
@@ -51,6 +50,16 @@ func (p *Plan) resolveModules(in Input) error {
 	}
 	slices.SortStableFunc(p.Modules, func(a, b ModuleState) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
+}
+
+// useless warns of parameters of modules that are off.
+func (p *Plan) useless() {
+	for _, s := range p.sets {
+		if m := p.Module(s.module); !m.On && s.key != "enabled" {
+			p.warn(s.pos, "has no effect: %s is off (%s); --modules=+%s switches it on", m.Name, m.because(), m.Name)
+		}
+	}
+	p.sets = nil
 }
 
 // module is the state of a module by its file alone.
