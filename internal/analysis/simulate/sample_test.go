@@ -92,33 +92,16 @@ func TestSample(t *testing.T) {
 func TestSampleOneCreator(t *testing.T) {
 	ctx := context.Background()
 	const count, each, create = 9600, 3000, 2000
-	var b strings.Builder
-	b.WriteString(`#code 1 main call
-#code 2 work atomic
-#site 1 code=1
-#site 2 code=2
-0 n0 s0 GlobalEvents.onProgramStarted process=0 cpu=0
-0 n0 s0 CFEvents.onCreated cf=0.1 site=1
-0 n0 s0 CFEvents.onReady cf=0.1
-100 n0 s0 CFEvents.onStarted cf=0.1
-`)
-	for i := range count {
-		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onCreated cf=0.%d site=2 parent=0.1\n", 100+(i+1)*create, i+2)
-		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onReady cf=0.%d\n", 100+(i+1)*create, i+2)
-	}
-	created := 200 + count*create
-	fmt.Fprintf(&b, "%d n0 s0 CFEvents.onFinished cf=0.1\n", created)
+	finished := 200 + count*create
+	var tasks []task
 	for i := range count { // by four workers, of which the first is the creator's
-		worker, t := 1+i%3, 100+(i+3)*create
+		x := task{created: 100 + (i+1)*create, worker: 1 + i%3, start: 100 + (i+3)*create, ns: each}
 		if i >= count*2/3 {
-			worker, t = 0, created+100+(i-count*2/3)*(each+50)
+			x.worker, x.start = 0, finished+100+(i-count*2/3)*(each+50)
 		}
-		fmt.Fprintf(&b, "%d n0 s%d CFEvents.onStarted cf=0.%d\n", t, worker, i+2)
-		fmt.Fprintf(&b, "%d n0 s%d CFEvents.onFinished cf=0.%d cpu=%d\n", t+each, worker, i+2, each)
+		tasks = append(tasks, x)
 	}
-	end := created + count/3*(each+50) + 200
-	fmt.Fprintf(&b, "%d n0 s0 GlobalEvents.onProgramFinished cpu=%d\n", end, end)
-	s, err := simulate.Portable(ctx, sloutest.Build(t, b.String()))
+	s, err := simulate.Portable(ctx, sloutest.Build(t, created(finished, tasks)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,8 +115,11 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// bag is a trace of CFs that need nothing, created by one CF on one node with one worker.
-func bag(lengths []int) string {
+// task is a CF that needs nothing: when it is created, then which worker starts it when, and for how long.
+type task struct{ created, worker, start, ns int }
+
+// created is a trace of tasks that one CF of one node creates until it finishes at a time.
+func created(finished int, tasks []task) string {
 	var b strings.Builder
 	b.WriteString(`#code 1 main call
 #code 2 work atomic
@@ -126,20 +129,31 @@ func bag(lengths []int) string {
 0 n0 s0 CFEvents.onCreated cf=0.1 site=1
 0 n0 s0 CFEvents.onReady cf=0.1
 100 n0 s0 CFEvents.onStarted cf=0.1
-200 n0 s0 CFEvents.onFinished cf=0.1
 `)
-	t := 300
-	for i := range lengths {
-		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onCreated cf=0.%d site=2 parent=0.1\n", t, i+2)
-		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onReady cf=0.%d\n", t, i+2)
+	end := finished
+	for i, x := range tasks {
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onCreated cf=0.%d site=2 parent=0.1\n", x.created, i+2)
+		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onReady cf=0.%d\n", x.created, i+2)
+		end = max(end, x.start+x.ns)
 	}
-	for i, n := range lengths {
-		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onStarted cf=0.%d\n", t+50, i+2)
-		fmt.Fprintf(&b, "%d n0 s0 CFEvents.onFinished cf=0.%d cpu=%d\n", t+50+n, i+2, n)
-		t += 50 + n
+	fmt.Fprintf(&b, "%d n0 s0 CFEvents.onFinished cf=0.1\n", finished)
+	for i, x := range tasks {
+		fmt.Fprintf(&b, "%d n0 s%d CFEvents.onStarted cf=0.%d\n", x.start, x.worker, i+2)
+		fmt.Fprintf(&b, "%d n0 s%d CFEvents.onFinished cf=0.%d cpu=%d\n", x.start+x.ns, x.worker, i+2, x.ns)
 	}
-	fmt.Fprintf(&b, "%d n0 s0 GlobalEvents.onProgramFinished cpu=%d\n", t, t)
+	fmt.Fprintf(&b, "%d n0 s0 GlobalEvents.onProgramFinished cpu=%d\n", end, end)
 	return b.String()
+}
+
+// bag is a trace of such CFs on one worker.
+func bag(lengths []int) string {
+	var tasks []task
+	t := 300
+	for _, ns := range lengths {
+		tasks = append(tasks, task{created: 300, start: t + 50, ns: ns})
+		t += 50 + ns
+	}
+	return created(300, tasks)
 }
 
 // More workers are never slower where CFs do not depend on each other and to wake a worker takes no time,
