@@ -123,66 +123,88 @@ func offLanes(tl *Timeline) (n int) {
 	return n
 }
 
-// Arrows within an interval against all messages.
+// Arrows within an interval against all messages; also where it begins or ends with a message, whatever the
+// clocks say of that.
 func TestArrows(t *testing.T) {
 	defer func(n int) { spanned = n }(spanned)
 	spanned = 2
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
+		from, to := drawRange(t, m.Wall())
+		intervals := []stretch{{from, to}}
+		disagree := rapid.Bool().Draw(t, "clocks disagree")
+		for i := range m.DFMessages {
+			g := &m.DFMessages[i]
+			if g.Sent == model.None || g.Received == model.None {
+				continue
+			}
+			if disagree {
+				g.Sent, g.Received = g.Received, g.Sent
+			}
+			for _, at := range []int64{g.Sent - m.Start, g.Received - m.Start} {
+				intervals = append(intervals, stretch{at, at + to - from}, stretch{at + from - to, at})
+			}
+		}
 		tl, _ := made(t, m)
 		q := ArrowQuery{Limit: rapid.SampledFrom([]int{1, 3, 100000}).Draw(t, "limit"),
 			Lanes: drawLanes(t, len(tl.lanes))}
-		q.From, q.To = drawRange(t, m.Wall())
-		got, err := tl.Arrows(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lanes := chosenLanes(tl, q.Lanes)
-		var want []Arrow
-		for kind := range kindNames {
-			list := tl.list(kind)
-			for i := range list {
-				g := &list[i]
-				t0, t1 := g.Sent, g.Received
-				if t0 == model.None {
-					t0 = t1
-				}
-				if t1 == model.None {
-					t1 = t0
-				}
-				if t0 == model.None || g.From == g.To || min(t0, t1)-m.Start >= q.To || max(t0, t1)-m.Start < q.From {
-					continue
-				}
-				a := tl.arrow(kind, g)
-				touches := func(node, lane int) bool {
-					return lane >= 0 && slices.Contains(lanes, lane) ||
-						lane < 0 && slices.ContainsFunc(lanes, func(i int) bool { return tl.lanes[i].id.Node == node })
-				}
-				if len(lanes) == len(tl.lanes) || touches(a.FromNode, a.FromLane) || touches(a.ToNode, a.ToLane) {
-					want = append(want, a)
-				}
-			}
-		}
-		slices.SortFunc(want, func(a, b Arrow) int { return cmp.Compare(b.T1-b.T0, a.T1-a.T0) })
-		n := min(q.Limit, len(want))
-		if len(got.Arrows) != n || got.More != len(want)-n {
-			t.Fatalf("%d arrows and %d more, want %d and %d", len(got.Arrows), got.More, n, len(want)-n)
-		}
-		for i, a := range got.Arrows { // of equally long ones any may be there
-			k := slices.Index(want, a)
-			if k < 0 || a.T1-a.T0 != want[i].T1-want[i].T0 {
-				t.Fatalf("arrow %d: %+v, want %+v", i, a, want[i])
-			}
-			want[i], want[k] = want[k], want[i]
-		}
-		for _, a := range got.Arrows {
-			for _, end := range [][2]int{{a.FromLane, a.FromNode}, {a.ToLane, a.ToNode}} {
-				if end[0] >= 0 && tl.lanes[end[0]].id.Node != end[1] {
-					t.Fatalf("lane %d is not of node %d", end[0], end[1])
-				}
-			}
+		for _, in := range intervals {
+			q.From, q.To = in.from, in.to
+			checkArrows(t, tl, m, q)
 		}
 	})
+}
+
+func checkArrows(t *rapid.T, tl *Timeline, m *model.Model, q ArrowQuery) {
+	got, err := tl.Arrows(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lanes := chosenLanes(tl, q.Lanes)
+	var want []Arrow
+	for kind := range kindNames {
+		list := tl.list(kind)
+		for i := range list {
+			g := &list[i]
+			t0, t1 := g.Sent, g.Received
+			if t0 == model.None {
+				t0 = t1
+			}
+			if t1 == model.None {
+				t1 = t0
+			}
+			if t0 == model.None || g.From == g.To || min(t0, t1)-m.Start >= q.To || max(t0, t1)-m.Start < q.From {
+				continue
+			}
+			a := tl.arrow(kind, g)
+			touches := func(node, lane int) bool {
+				return lane >= 0 && slices.Contains(lanes, lane) ||
+					lane < 0 && slices.ContainsFunc(lanes, func(i int) bool { return tl.lanes[i].id.Node == node })
+			}
+			if len(lanes) == len(tl.lanes) || touches(a.FromNode, a.FromLane) || touches(a.ToNode, a.ToLane) {
+				want = append(want, a)
+			}
+		}
+	}
+	slices.SortFunc(want, func(a, b Arrow) int { return cmp.Compare(b.T1-b.T0, a.T1-a.T0) })
+	n := min(q.Limit, len(want))
+	if len(got.Arrows) != n || got.More != len(want)-n {
+		t.Fatalf("%d arrows and %d more, want %d and %d", len(got.Arrows), got.More, n, len(want)-n)
+	}
+	for i, a := range got.Arrows { // of equally long ones any may be there
+		k := slices.Index(want, a)
+		if k < 0 || a.T1-a.T0 != want[i].T1-want[i].T0 {
+			t.Fatalf("arrow %d: %+v, want %+v", i, a, want[i])
+		}
+		want[i], want[k] = want[k], want[i]
+	}
+	for _, a := range got.Arrows {
+		for _, end := range [][2]int{{a.FromLane, a.FromNode}, {a.ToLane, a.ToNode}} {
+			if end[0] >= 0 && tl.lanes[end[0]].id.Node != end[1] {
+				t.Fatalf("lane %d is not of node %d", end[0], end[1])
+			}
+		}
+	}
 }
 
 // Arrows do not depend on the numbers of messages, which differ from one reading of a trace to the next.
