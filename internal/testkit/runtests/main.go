@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -69,11 +70,14 @@ const (
 	longest  = 100 // bytes shown of a command
 )
 
-func main() {
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run runs the commands and returns the exit code.
+func run(arguments []string) int {
 	s := &summary{out: os.Stdout}
 	began := time.Now()
 	var commands [][]string
-	for rest := os.Args[1:]; len(rest) > 0; {
+	for rest := arguments; len(rest) > 0; {
 		end := slices.Index(rest, "--")
 		if end < 0 {
 			commands = append(commands, rest)
@@ -81,6 +85,7 @@ func main() {
 		}
 		commands, rest = append(commands, rest[:end]), rest[end+1:]
 	}
+	defer keepSessions()()
 	var running sync.WaitGroup
 	free := make(chan struct{}, together)
 	for _, words := range commands {
@@ -101,7 +106,31 @@ func main() {
 		fmt.Printf("%v, and %v of processor time\n", time.Since(began).Round(time.Second), cpu.Round(time.Second))
 	}
 	if s.counts.failed > 0 {
-		os.Exit(1)
+		return 1
+	}
+	return 0
+}
+
+// keepSessions keeps the folder in which all of a user's Open MPI jobs have theirs. A job that ends removes it
+// if it is empty, so one that starts at that moment may fail: two of ours did on a busy machine. The function
+// returned gives it up.
+func keepSessions() func() {
+	host, err := os.Hostname()
+	if err != nil {
+		return func() {}
+	}
+	host, _, _ = strings.Cut(host, ".")
+	sessions := filepath.Join(os.TempDir(), fmt.Sprintf("ompi.%s.%d", host, os.Getuid()))
+	if err := os.MkdirAll(sessions, 0o700); err != nil {
+		return func() {}
+	}
+	kept, err := os.MkdirTemp(sessions, "tests")
+	if err != nil {
+		return func() {}
+	}
+	return func() {
+		os.Remove(kept)
+		os.Remove(sessions) // fails, as it should, if others use it
 	}
 }
 
