@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/run/luna"
@@ -233,6 +234,12 @@ func (l *lunaCommandLine) makeBuildDir() (dir string, remove bool, err error) {
 	return dir, !keep, console.FileError(os.MkdirAll(dir, 0o777))
 }
 
+// configured tells whether there are configuration files for the programs of a folder.
+func configured(dir string) bool {
+	events, modules := config.Find(dir)
+	return events != "" || modules != ""
+}
+
 // execute runs the library in a process of its own, and shows its standard error only when it fails.
 func (l *lunaCommandLine) execute(library string) error {
 	self, err := os.Executable()
@@ -248,9 +255,14 @@ func (l *lunaCommandLine) execute(library string) error {
 	var stderr bytes.Buffer
 	cmd := &exec.Cmd{
 		Path:  self,
-		Args:  append([]string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers), library}, l.args...),
+		Args:  []string{"rts", fmt.Sprintf("--worker-threads-count=%d", l.workers)},
 		Stdin: l.io.In, Stdout: console.Beneath(l.io.Out), Stderr: &stderr,
 	}
+	if dir := filepath.Dir(l.file); !l.plain && configured(dir) {
+		cmd.Args = append(cmd.Args, "--config-dir="+dir, wordsFDFlag+"3")
+		cmd.ExtraFiles = []*os.File{os.Stderr}
+	}
+	cmd.Args = append(append(cmd.Args, library), l.args...)
 	if l.verbose {
 		fmt.Fprintln(l.io.Out, strings.Join(cmd.Args, " "))
 	}

@@ -10,6 +10,7 @@ import (
 // lunaOptions are the words of LuNA's own command.
 type lunaOptions struct {
 	help, quiet, verbose, debug, time   bool
+	plain                               bool   // configuration files beside the program are not read
 	optimize                            string // -O3 or -O0
 	defines                             []string
 	buildDir                            string
@@ -31,7 +32,7 @@ func parseLuna(words []string) (*lunaOptions, error) {
 	var sawO, sawO0, balance bool // balancing is on anyway
 	switches := map[string]*bool{"-q": &o.quiet, "--quiet": &o.quiet, "--verbose": &o.verbose, "-g": &o.debug,
 		"-t": &o.time, "-b": &balance, "-O": &sawO, "-O0": &sawO0, "--no-cleanup": &o.noCleanup,
-		"--compile-only": &o.compileOnly, "-c": &o.libraryOnly}
+		"--plain": &o.plain, "--compile-only": &o.compileOnly, "-c": &o.libraryOnly}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if on := switches[w]; on != nil {
@@ -116,6 +117,12 @@ OPTIONS
     --cpp-source=F[:F...]      further .cpp files
     --worker-threads-count=N   worker threads (4)
     --disable-warning=N        leave out warning N
+    --plain                    do not profile, whatever is beside the program
+
+PROFILING
+    events_config.json and modules_settings.json beside FILE, or in a folder config
+    there, are read: modules run as they say. The trace is written only if
+    trace_writer_module is switched on in modules_settings.json.
 
 Exit codes: 0 success, 1 any failure.
 
@@ -126,9 +133,15 @@ Exit codes: 0 success, 1 any failure.
 type rtsOptions struct {
 	help, version, steal bool
 	nodes, workers       int
+	configDir            string // of configuration files; "": nothing is profiled
+	wordsFD              int    // where modules write and warnings go; 0: standard error
 	library              string
 	args                 []string
 }
+
+// wordsFDFlag is how luna tells rts where to write what the user is to see of profiling: luna shows standard
+// error only of programs that fail.
+const wordsFDFlag = "--words-fd="
 
 // parseRTS reads the launcher's words. Its own options are recognised anywhere, also among the program's
 // arguments, as LuNA's launcher does; -n, which that one does not have, only before the library.
@@ -151,6 +164,14 @@ func parseRTS(words []string) (*rtsOptions, error) {
 		case w == "--version":
 			o.version = true
 		case strings.HasPrefix(w, "--log-buffer-size="): // records are buffered as they need
+		case strings.HasPrefix(w, "--config-dir=") && o.library == "":
+			o.configDir = strings.TrimPrefix(w, "--config-dir=")
+		case strings.HasPrefix(w, wordsFDFlag) && o.library == "":
+			n, err := strconv.Atoi(strings.TrimPrefix(w, wordsFDFlag))
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("%s needs a file descriptor, not '%s'", wordsFDFlag, w[len(wordsFDFlag):])
+			}
+			o.wordsFD = n
 		case w == "-n" && o.library == "":
 			i++
 			if i == len(words) {
@@ -181,5 +202,7 @@ const rtsHelp = `rts - run a library made by "luna -c"
                                by mpirun, each rank is a node
     --worker-threads-count=N   worker threads of each node (4)
     -b                         let idle nodes take stealable CFs
+    --config-dir=DIR           profile as events_config.json and modules_settings.json
+                               there say; before LIB.so
     --help, --version
 `

@@ -75,6 +75,7 @@ type rtsRun struct {
 	voice *crew.Voice
 	debug bool          // LuNA's -g
 	text  string        // of the program
+	file  string        // its name
 	read  []crew.Source // what the library was compiled from
 }
 
@@ -98,6 +99,10 @@ func (r *rtsRun) run(ctx context.Context) (code int, signal syscall.Signal) {
 		return r.fail(err), 0
 	}
 	r.io = r.voice.IO
+	plan, err := r.plan()
+	if err = c.Agree(err); err != nil {
+		return r.end(r.fail(err)), 0
+	}
 	cfg := engine.Config{
 		Nodes: r.nodes, Workers: r.workers, Args: r.args, Steal: r.steal, ThreadClock: engine.ClockOff,
 		Warn: func(text string) { fmt.Fprintf(r.io.Err, "rts: warning: %s\n", text) },
@@ -112,11 +117,20 @@ func (r *rtsRun) run(ctx context.Context) (code int, signal syscall.Signal) {
 	if err = c.Agree(err); err == nil {
 		err = r.sameCode()
 	}
+	var profiled *recording.Recording
+	if err == nil && plan != nil {
+		profiled, err = r.profile(ctx, plan, &cfg)
+	}
 	if err != nil {
 		return r.end(r.fail(err)), 0
 	}
 	_, runErr := engine.Run(ctx, cfg)
 	if errors.Is(runErr, engine.ErrInterrupted) && c.Many() {
+		if profiled != nil {
+			_ = profiled.Interrupted(r.voice, func() { r.interrupted() },
+				func() { flush(cfg.Library, recording.Grace) }, runErr)
+			return console.Interrupted, 0
+		}
 		c.Abandon() // mpirun is about to end all: nobody else is waited for
 		flush(cfg.Library, recording.Grace)
 		r.voice.Abandon()
@@ -127,6 +141,9 @@ func (r *rtsRun) run(ctx context.Context) (code int, signal syscall.Signal) {
 	errors.As(runErr, &stuck)
 	if rec != nil {
 		err = writePending(rec, stuck)
+	}
+	if profiled != nil {
+		r.endProfile(profiled, runErr, stuck)
 	}
 	if err = c.Agree(err); err != nil {
 		return r.end(r.fail(err)), 0
@@ -152,7 +169,7 @@ func (r *rtsRun) load(cfg *engine.Config) (*records.Records, error) {
 	if cfg.Library, err = cpp.Open(path, cfg.Program); err != nil {
 		return nil, err
 	}
-	r.text = crew.ProgramText(cfg.Program)
+	r.text, r.file = crew.ProgramText(cfg.Program), carried.File
 	if r.debug = carried.Debug; !r.debug {
 		return nil, nil
 	}
