@@ -17,6 +17,7 @@ export interface Query<T> {
   readonly stale: boolean;
   /** When the question that is waited for was first asked, ms of performance.now(). */
   readonly since: number;
+  /** Asks again; so does everything else that failed. */
   refresh(): void;
 }
 
@@ -31,6 +32,10 @@ export interface Options {
  * one, and none would ever arrive. */
 const patience = 400;
 const atOnce = 2;
+
+/** What failed, and is not being asked again. Questions mostly fail together, and a failure may hide another
+ * one, so whoever tries one of them again tries them all. */
+const failed = new Set<() => void>();
 
 /** Asks for what f returns: a path (relative to the run unless it begins with "/") and parameters; undefined:
  * nothing. Call it while a component is created. */
@@ -61,10 +66,15 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
     return url(absolute ? q[0] : runPath(q[0]), q[1]);
   });
 
+  const again = () => {
+    if (error) forced++;
+  };
+
   async function ask() {
     clearTimeout(timer);
     clearTimeout(soon);
     timer = soon = undefined;
+    failed.delete(again);
     const own = { control: new AbortController(), number: ++number, address: (lastAddress = wanted) };
     running.push(own);
     last = performance.now();
@@ -86,6 +96,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
         timer ??= setTimeout(ask, 1000); // nothing has arrived yet
       } else if (own.number > shown) {
         error = e instanceof ApiError && e.status === 0 ? common.unreachable : (e as Error).message;
+        failed.add(again);
         if (!options.quiet) toast(error);
       }
     }
@@ -106,6 +117,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
     clearTimeout(timer);
     clearTimeout(soon);
     timer = soon = undefined;
+    failed.delete(again);
     for (const r of running) r.control.abort();
     running = [];
     lastAddress = "";
@@ -114,7 +126,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
 
   $effect(() => {
     const to = address;
-    const again = forced;
+    const times = forced;
     untrack(() => {
       if (run !== app.run) {
         run = app.run;
@@ -124,8 +136,8 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
       }
       wanted = to;
       if (!to) stop();
-      else if (again !== done) {
-        done = again;
+      else if (times !== done) {
+        done = times;
         void ask();
       } else changed();
     });
@@ -166,6 +178,7 @@ export function query<T>(f: () => [path: string, params?: Params] | undefined,
     },
     refresh() {
       forced++;
+      for (const again of failed) again();
     },
   };
 }
