@@ -110,7 +110,7 @@ func (e *engine) overwritten(sig int) *ProgramError {
 	err := &ProgramError{Node: e.here[0].id, Msg: cpp.Overwritten, Signal: sig}
 	calls := 0
 	for w := range e.workers() {
-		if c := w.calling.Load(); c != nil && c != frozen {
+		if c := w.calling.Load(); c != nil && c != frozen && c != taken {
 			calls++
 			err.Node, err.CF, err.Stmt, err.Pos = w.n.id, c.id, c.st.Text, c.st.Pos
 		}

@@ -147,17 +147,27 @@ func (h *watch) look(e *engine) bool {
 // tellStart records the start of a CF whose end was to tell it, and what its code has emitted. The worker is
 // inside user code.
 func (w *worker) tellStart(c *cf, since int64) {
-	if !w.calling.CompareAndSwap(c, taken) {
-		return
-	}
-	if !w.told && w.meter.Since() == since {
-		w.told = true
-		w.started(c, siteOf(c.st), since)
-	}
-	if w.told && w.meter.Since() == since {
+	w.withinCall(c, since, func() {
+		if !w.told {
+			w.told = true
+			w.started(c, siteOf(c.st), since)
+		}
 		w.takeEvents(true)
+	})
+}
+
+// withinCall does something while the worker cannot leave the call of c's user code that began at since. It returns
+// false, and does nothing, if the worker has left it.
+func (w *worker) withinCall(c *cf, since int64, do func()) bool {
+	if !w.calling.CompareAndSwap(c, taken) {
+		return false
+	}
+	same := w.meter.Since() == since
+	if same {
+		do()
 	}
 	w.calling.Store(c)
+	return same
 }
 
 // leaveCall ends the call of a CF's user code. It does not return if the run has ended without the worker.
@@ -235,7 +245,11 @@ func (h *watch) inside(e *engine) (list []trace.InsideInfo, more int) {
 		case len(list) == mostInside:
 			more++
 		default:
-			x, _ := w.whereabouts(s, s.latest.at, share(s.last, s.latest))
+			var x trace.InsideInfo
+			if !w.withinCall(s.c, s.since, func() { x = w.insideInfo(s, s.latest.at) }) {
+				continue
+			}
+			w.whereabouts(&x, s, share(s.last, s.latest))
 			if w.calling.Load() == s.c && w.meter.Since() == s.since {
 				list = append(list, x)
 			}
@@ -278,7 +292,8 @@ func (h *watch) leave(e *engine) {
 			w.started(s.c, siteOf(s.c.st), s.since)
 		}
 		w.takeEvents(true)
-		x, where := w.whereabouts(&s, end, share(s.last, s.latest))
+		x := w.insideInfo(&s, end)
+		where := w.whereabouts(&x, &s, share(s.last, s.latest))
 		if b := where.Wait; b.From != 0 && x.Doing == b.Reason.String() {
 			b.To = clock.Now()
 			w.blockedIn(s.c, &b)

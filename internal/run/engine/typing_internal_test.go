@@ -237,8 +237,25 @@ func (e *term) choice(read byte) modelValue {
 	v := chosen.operand(k, k)
 	if other.isReal(k) && v.t != 'r' { // C++ gives both branches one type
 		return double(float64(v.i))
+	} else if v.t == 'i' && other.isLong() {
+		return long(v.i)
 	}
 	return v
+}
+
+// isLong tells whether e is a long in C++: an integer literal of more than 32 bits, or calculated from one.
+func (e *term) isLong() bool {
+	switch e.op {
+	case "neg":
+		return e.a.isLong()
+	case "?:": // as an operand: a double is narrowed to an int
+		k := joinKinds(joinKinds('i', e.b.static()), e.c.static())
+		return (e.b.isLong() || e.c.isLong()) && !e.b.isReal(k) && !e.c.isReal(k)
+	case "+", "-", "*", "/", "%":
+		return (e.a.isLong() || e.b.isLong()) && !e.isReal('i')
+	}
+	i, err := strconv.ParseInt(e.op, 10, 64)
+	return err == nil && i != int64(int32(i))
 }
 
 // isReal tells whether e is a double in C++ as an operand of an operation on k.

@@ -25,12 +25,16 @@ const working = 0.5
 // mostCalls is how many calls of user code are named.
 const mostCalls = 8
 
-// whereabouts finds out what a CF inside user code is doing, now. ran is the share of the time that its
-// thread ran lately.
-func (w *worker) whereabouts(s *seen, now int64, ran float64) (trace.InsideInfo, cpp.Where) {
+// insideInfo says which CF is inside user code. The worker must not leave it meanwhile: what a finished CF
+// has is given to others.
+func (w *worker) insideInfo(s *seen, now int64) trace.InsideInfo {
 	st := s.c.st
-	x := trace.InsideInfo{CF: s.c.id.String(), Name: w.n.cfName(s.c), File: filepath.Clean(st.Pos.File),
+	return trace.InsideInfo{CF: s.c.id.String(), Name: w.n.cfName(s.c), File: filepath.Clean(st.Pos.File),
 		Line: st.Pos.Line, Node: w.n.id, Worker: w.id, NS: now - s.since, CPUNS: -1}
+}
+
+// whereabouts adds to x what the CF is doing, now. ran is the share of the time that its thread ran lately.
+func (w *worker) whereabouts(x *trace.InsideInfo, s *seen, ran float64) cpp.Where {
 	if cpu, ok := w.meter.CPU(); ok {
 		from := w.meter.Started()
 		if late := s.first.at - s.since; from < 0 && s.first.cpu >= 0 && late < x.NS/4 {
@@ -53,7 +57,7 @@ func (w *worker) whereabouts(s *seen, now int64, ran float64) (trace.InsideInfo,
 		x.Doing = doesWait
 	}
 	x.Call, x.Stack = w.n.eng.calls(where)
-	return x, where
+	return where
 }
 
 // cfName is the CF's label or code fragment, with its indices.
