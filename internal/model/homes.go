@@ -25,6 +25,13 @@ func (m *Model) Home(df DF, near int32) int32 {
 	return int32(h.of[df]) - 1
 }
 
+// Homes gives the nodes that keep a DF where several do, in ascending order; else nothing.
+func (m *Model) Homes(df DF) []uint16 {
+	h := &m.indexes.homes
+	h.once.Do(func() { h.find(m) })
+	return h.more[df]
+}
+
 func (h *homes) find(m *Model) {
 	h.of, h.more = Make[uint16](m, m.DFs()), map[DF][]uint16{}
 	add := func(df DF, node int32) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -223,12 +224,28 @@ func faster(speed map[string]float64, how words.Text) remedy {
 	}
 }
 
-// stored is the run with DFs of some names on the node where most CFs use them.
-func (a *advisor) stored(f *flow) remedy {
+// namesOf are the names of the DFs of a flow.
+func (a *advisor) namesOf(f *flow) map[string]bool {
 	names := map[string]bool{}
 	for n := range f.names {
 		names[a.facts.m.Names[n]] = true
 	}
+	return names
+}
+
+// replicated is the run with DFs of some names on every node.
+func (a *advisor) replicated(f *flow) remedy {
+	names := a.namesOf(f)
+	return func(f *forecaster) (*outcome, error) {
+		m := f.machine
+		m.Replicated = slices.Sorted(maps.Keys(names))
+		return f.on(m, words.Say("with a copy on every node", "с копией на каждом узле"))
+	}
+}
+
+// stored is the run with DFs of some names on the node where most CFs use them.
+func (a *advisor) stored(f *flow) remedy {
+	names := a.namesOf(f)
 	return func(f *forecaster) (*outcome, error) {
 		t := f.sim.Tasks()
 		was := f.sim.Located(f.machine.Nodes)

@@ -246,7 +246,8 @@ func (a *advisor) flow(f *flow, best int64) {
 				"(`locator_replicating %s => all;`) or run the CFs that share it on one node.",
 			"%s В %d из %s узлу приходил ФД, который он уже получал: держите по копии на каждом узле "+
 				"(`locator_replicating %s => all;`) или исполняйте все ФВ, которым он нужен, на одном узле.",
-			head, f.messages-f.pairs, words.Number{N: f.messages, What: words.OfMessages.AlwaysMore()}, name))
+			head, f.messages-f.pairs, words.Number{N: f.messages, What: words.OfMessages.AlwaysMore()}, name)).
+			by(a.replicated(f))
 	case f.messages >= 2*f.pairs:
 		evidence["repeated"] = f.messages - f.pairs
 		a.addWall("asked-again", push, within(push, whereUsed), evidence, words.Say(

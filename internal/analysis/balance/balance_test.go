@@ -20,7 +20,7 @@ import (
 // compute tries all strategies on so many nodes with one worker each.
 func compute(t sloutest.TB, m *model.Model, nodes int, opt balance.Options) *balance.Result {
 	t.Helper()
-	s, err := simulate.New(context.Background(), m)
+	s, err := simulate.Portable(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestGroups(t *testing.T) {
 	even := compute(t, m, 4, balance.Options{})
 	uneven := compute(t, m, 4, balance.Options{Machine: simulate.Machine{Uneven: &simulate.Uneven{
 		Speed: []float64{1, 1, 1, 1}, Group: []int{1, 2, 1, 2}, Latency: 5e6}}})
-	s, err := simulate.New(context.Background(), m)
+	s, err := simulate.Portable(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	s, err := simulate.New(context.Background(), sloutest.Build(t, bag(1, 2, 3)))
+	s, err := simulate.Portable(context.Background(), sloutest.Build(t, bag(1, 2, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ type event struct {
 	w    uint32 // worker
 	by   uint32 // of a message: 1 + the worker that sent it, 0: none did
 	what happening
+	to   uint16 // of a message: the node
 }
 
 func (e *event) before(o *event) bool { return e.t < o.t || e.t == o.t && e.seq < o.seq }

@@ -27,12 +27,13 @@ type graph struct {
 	outAt  []uint32
 	out    []uint32 // values, in the order of creation
 	kidAt  []uint32
-	kid    []uint32 // CFs, in the order of creation
-	roots  []uint32 // CFs that nobody created
-	given  []uint32 // values that are there from the start
-	home   []uint16 // by value: where it was kept, to be asked for
-	size   []int64  // by value
-	pushed []bool   // by input: its value was sent to the CF without being asked for
+	kid    []uint32       // CFs, in the order of creation
+	roots  []uint32       // CFs that nobody created
+	given  []uint32       // values that are there from the start
+	home   []uint16       // by value: where it was kept, to be asked for
+	size   []int64        // by value
+	step   map[uint32]int // by value: the step between the nodes that keep it, where several do
+	pushed []bool         // by input: its value was sent to the CF without being asked for
 	steals int64
 	// together: nodes are threads of one process, so a worker that parks leaves its core to them.
 	together bool
@@ -183,7 +184,7 @@ func blocked(m *model.Model, e int) (ns int64) {
 	return ns
 }
 
-// values finds where each value was kept: at the node that made it, or that it was sent to without a
+// values finds where each value was kept: at the node that made it, or those that it was sent to without a
 // request.
 func (g *graph) values() {
 	m := g.m
@@ -191,6 +192,7 @@ func (g *graph) values() {
 	for i := range m.MadeTime {
 		g.home[i+1], g.size[i+1] = m.MadeNode[i], m.MadeSize[i]
 	}
+	sent := map[uint32]int{} // of what several nodes keep: to how many it went
 	for i := range m.DFMessages {
 		msg := &m.DFMessages[i]
 		if !msg.Recorded() || msg.Request != 0 || msg.CF != 0 || msg.Sent == model.None {
@@ -198,8 +200,12 @@ func (g *graph) values() {
 		}
 		if c, ok := m.Creation(msg.DF, msg.Sent); ok {
 			g.home[c+1] = uint16(msg.To)
+			if m.Homes(msg.DF) != nil {
+				sent[uint32(c+1)]++
+			}
 		}
 	}
+	g.replicated(sent)
 }
 
 // isPush tells whether a CF got a DF that was sent to it.

@@ -38,7 +38,7 @@ func (r *run) send(from, to int, bytes int64, wait float64, what happening, a ui
 		*free = t
 	}
 	r.seq++
-	e := event{t: t + int64(latency), seq: r.seq, a: a, w: uint32(from), what: what | due}
+	e := event{t: t + int64(latency), seq: r.seq, a: a, w: uint32(from), to: uint16(to), what: what | due}
 	if latency == 0 && bandwidth == 0 && r.g.together {
 		e.by = r.by
 	}
@@ -57,7 +57,7 @@ func (r *run) send(from, to int, bytes int64, wait float64, what happening, a ui
 // first of its box; it has to be woken if it had nothing to do.
 func (r *run) delivered(e *event) {
 	e.what &^= due
-	node := r.receiver(e)
+	node := int(e.to)
 	box := &r.boxes[node]
 	if !box.coming.empty() && box.coming.first().seq == e.seq {
 		if box.coming.drop(); !box.coming.empty() {
@@ -88,19 +88,6 @@ func (r *run) handOver(w uint32) {
 	}
 }
 
-// receiver is the node that a message goes to.
-func (r *run) receiver(e *event) int {
-	switch e.what {
-	case cfCame:
-		return r.place(r.at[e.a])
-	case requestCame:
-		return r.home(r.g.in[e.a])
-	case inputCame:
-		return r.place(r.of[e.a])
-	}
-	return r.home(e.a)
-}
-
 // receive lets a node take the first message of its box, at an event.
 func (r *run) receive(node int, event uint64) {
 	box := &r.boxes[node]
@@ -119,13 +106,13 @@ func (r *run) receive(node int, event uint64) {
 		r.enqueue(node, e.a, false)
 	case requestCame:
 		r.rec.requestCame(int(e.w), r.now, e.a)
-		ns = r.request(e.a)
+		ns = r.request(node, e.a)
 	case inputCame:
 		r.rec.inputCame(int(e.w), r.now, e.a)
 		r.answer(e.a)
 	case valueCame:
 		r.rec.valueCame(int(e.w), r.now, e.a)
-		ns = r.post(e.a)
+		ns = r.post(node, e.a)
 	}
 	if r.crowded && r.active >= r.m.Cores {
 		r.debt += ns + r.m.Costs.HandleNS

@@ -13,17 +13,17 @@ import (
 type recorder struct {
 	r        *run
 	nodes    []recorded
-	node     int           // whose events come now
-	s        *trace.Stream // where they go
-	ids      []trace.CF    // by CF
-	cfs      []uint64      // by node: CFs created there
-	born     []int64       // by CF: when it was created, or came to its node
-	told     []bool        // by CF: readiness for its next execution has been recorded
-	came     []int64       // by input: when its value did
-	asked    []uint64      // by input: the request
-	sent     []uint64      // by input: the message with its value
-	posted   []uint64      // by value: the message that takes it to its node
-	parked   []bool        // by worker
+	node     int               // whose events come now
+	s        *trace.Stream     // where they go
+	ids      []trace.CF        // by CF
+	cfs      []uint64          // by node: CFs created there
+	born     []int64           // by CF: when it was created, or came to its node
+	told     []bool            // by CF: readiness for its next execution has been recorded
+	came     []int64           // by input: when its value did
+	asked    []uint64          // by input: the request
+	sent     []uint64          // by input: the message with its value
+	posted   map[copyOf]uint64 // the messages that take values to the nodes that keep them
+	parked   []bool            // by worker
 	words    []uint64
 	identity []int64
 }
@@ -41,7 +41,7 @@ func newRecorder(r *run, dir, id string) (*recorder, error) {
 	g, m := r.g, r.m
 	rec := &recorder{r: r, ids: make([]trace.CF, len(r.at)), cfs: make([]uint64, m.Nodes),
 		born: make([]int64, len(r.at)), told: make([]bool, len(r.at)), came: make([]int64, len(g.in)),
-		asked: make([]uint64, len(g.in)), sent: make([]uint64, len(g.in)), posted: make([]uint64, len(g.home)),
+		asked: make([]uint64, len(g.in)), sent: make([]uint64, len(g.in)), posted: map[copyOf]uint64{},
 		parked: make([]bool, m.Nodes*m.Workers)}
 	buffer := max(4<<10, min(trace.DefaultBuffer, (256<<20)/(m.Nodes*(m.Workers+1))))
 	for n := range m.Nodes {
@@ -241,22 +241,34 @@ func (rec *recorder) cfCame(from int, t int64, cf uint32) {
 	}
 }
 
-// made records a value, and that it goes to the node that keeps it.
-func (rec *recorder) made(t int64, v uint32, home int) {
-	if rec == nil {
-		return
+// made records a value.
+func (rec *recorder) made(t int64, v uint32) {
+	if rec != nil {
+		cf := rec.r.g.m.MadeBy[v-1]
+		rec.s.Emit(t, trace.KindDFCreate, rec.df(v), rec.size(v), uint64(rec.ids[cf]))
 	}
-	cf := rec.r.g.m.MadeBy[v-1]
-	rec.s.Emit(t, trace.KindDFCreate, rec.df(v), rec.size(v), uint64(rec.ids[cf]))
-	if home != rec.node {
-		rec.posted[v] = rec.number()
-		rec.s.Emit(t, trace.KindDFSent, rec.df(v), uint64(home), rec.size(v), rec.posted[v], 0, 0)
+}
+
+// copyOf is a value at a node that keeps it.
+type copyOf struct {
+	v  uint32
+	at int
+}
+
+// posts records that a value goes to a node that keeps it.
+func (rec *recorder) posts(t int64, v uint32, home int) {
+	if rec != nil {
+		number := rec.number()
+		rec.posted[copyOf{v, home}] = number
+		rec.s.Emit(t, trace.KindDFSent, rec.df(v), uint64(home), rec.size(v), number, 0, 0)
 	}
 }
 
 func (rec *recorder) valueCame(from int, t int64, v uint32) {
 	if rec != nil {
-		rec.s.Emit(t, trace.KindDFReceived, rec.df(v), uint64(from), rec.size(v), rec.posted[v], 0, 0)
+		is := copyOf{v, rec.node}
+		rec.s.Emit(t, trace.KindDFReceived, rec.df(v), uint64(from), rec.size(v), rec.posted[is], 0, 0)
+		delete(rec.posted, is)
 	}
 }
 

@@ -49,6 +49,7 @@ type run struct {
 	debt    float64 // ns so taken that no worker has lost yet
 	taken   struct{ wake, resume, transport int }
 	thieves
+	copies map[uint32]*copies // by value: those that several nodes keep; nil: there are none
 
 	rec   *recorder // nil: no trace is written
 	watch Watch     // nil: nobody does
@@ -155,6 +156,7 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 	}
 	r.mayBeStolen()
 	r.rankCodes()
+	r.replicate()
 	r.crowded = !spare(&m) && s.recorded.Costs.Samples["transport"] == 0
 	if m.Bandwidth > 0 || m.Uneven != nil && m.Uneven.Bandwidth > 0 {
 		r.link = make([]int64, m.Nodes*m.Nodes)
@@ -260,9 +262,6 @@ func (s *Simulator) factors(speed map[string]float64) []float64 {
 // place is the node where an execution takes place.
 func (r *run) place(x uint32) int { return int(r.node[x]) }
 
-// home is the node that keeps a value.
-func (r *run) home(v uint32) int { return int(r.keeper[v]) }
-
 func (r *run) nodeOf(worker uint32) int { return int(worker) / r.m.Workers }
 
 // after lets something happen, some time from now.
@@ -361,15 +360,15 @@ func (r *run) look(cf, w uint32, took float64) {
 		r.asked[cf] = true
 		for k := g.inAt[x]; k < g.inAt[x+1]; k++ {
 			v := g.in[k]
-			switch home := r.home(v); {
+			switch home := r.askedNode(v, node); {
 			case v == 0 || home == node && !g.pushed[k]:
-				if r.have[k] = r.posted[v]; !r.have[k] {
-					r.wait(k)
+				if r.have[k] = r.isAt(v, node); !r.have[k] {
+					r.wait(k, node)
 				}
 				r.rec.requested(node, r.now, k)
 			case g.pushed[k]:
-				if !r.posted[v] {
-					r.wait(k)
+				if !r.isAt(v, home) {
+					r.wait(k, home)
 				} else {
 					took += r.supply(home, k, took)
 				}
@@ -430,13 +429,15 @@ func (r *run) finish(cf, w uint32) {
 	r.asleep -= float64(g.asleep[x])
 	pass := func(ns float64) { r.now += int64(ns / r.m.SpeedOf(node)) }
 	for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
-		home := r.home(v)
 		pass(c.PostNS)
-		r.rec.made(r.now, v, home)
-		if home == node {
-			pass(r.post(v))
-		} else {
-			pass(r.send(node, home, g.size[v], 0, valueCame, v))
+		r.rec.made(r.now, v)
+		for home, step := r.homes(v); home < r.m.Nodes; home += step {
+			if home == node {
+				pass(r.post(home, v))
+			} else {
+				r.rec.posts(r.now, v, home)
+				pass(r.send(node, home, g.size[v], 0, valueCame, v))
+			}
 		}
 	}
 	for _, kid := range g.kid[g.kidAt[x]:g.kidAt[x+1]] {
@@ -460,21 +461,24 @@ func (r *run) finish(cf, w uint32) {
 	r.after(0, workerFree, 0, w)
 }
 
-// wait notes that an input waits for its value.
-func (r *run) wait(k uint32) {
+// wait notes that an input waits for its value at a node that keeps it.
+func (r *run) wait(k uint32, home int) {
 	v := r.g.in[k]
-	r.next[k], r.first[v] = r.first[v], k+1
+	first := &r.first[v]
+	if copies := r.copies[v]; copies != nil {
+		first = &copies.first[home]
+	}
+	r.next[k], *first = *first, k+1
 }
 
-// request is one for the value of an input, at the node that keeps it. It gives what that takes there.
-func (r *run) request(k uint32) (ns float64) {
-	v := r.g.in[k]
-	if !r.posted[v] {
-		r.wait(k)
+// request is one for the value of an input, at a node that keeps it. It gives what that takes there.
+func (r *run) request(home int, k uint32) (ns float64) {
+	if !r.isAt(r.g.in[k], home) {
+		r.wait(k, home)
 		return 0
 	}
 	wait := r.m.Costs.AnswerNS
-	return wait + r.supply(r.home(v), k, wait)
+	return wait + r.supply(home, k, wait)
 }
 
 // supply sends a value from a node to an input, and gives what that takes there.
@@ -484,18 +488,22 @@ func (r *run) supply(from int, k uint32, wait float64) (ns float64) {
 	return r.send(from, to, r.g.size[r.g.in[k]], wait, inputCame, k)
 }
 
-// post stores a value at its node, and answers those who wait for it in the order in which they came, those
-// at the node first. It gives what the answers take.
-func (r *run) post(v uint32) (ns float64) {
-	if r.posted[v] {
+// post stores a value at a node, and answers those who wait for it there in the order in which they came,
+// those at the node first. It gives what the answers take.
+func (r *run) post(home int, v uint32) (ns float64) {
+	if r.isAt(v, home) {
 		return 0
 	}
-	r.posted[v] = true
+	first := r.first[v]
+	if copies := r.copies[v]; copies != nil {
+		copies.posted[home], first = true, copies.first[home]
+	} else {
+		r.posted[v] = true
+	}
 	var list uint32 // reversed
-	for k := r.first[v]; k != 0; {
+	for k := first; k != 0; {
 		k, r.next[k-1], list = r.next[k-1], list, k
 	}
-	home := r.home(v)
 	for k := list; k != 0; k = r.next[k-1] {
 		if r.place(r.of[k-1]) == home && r.answer(k-1) {
 			ns += r.m.Costs.SignalNS

@@ -151,7 +151,7 @@ func (s *Simulator) part(from, to int, ends []int64) *Simulator {
 	order := append(g.creators(from, to, ends), g.started[from:to]...)
 	kept := slices.Clone(order)
 	slices.Sort(kept)
-	p := &graph{m: g.m, crowd: g.crowd, late: g.late, home: g.home, size: g.size, steals: g.steals,
+	p := &graph{m: g.m, crowd: g.crowd, late: g.late, home: g.home, size: g.size, step: g.step, steals: g.steals,
 		first: make([]uint32, len(g.first)), maker: make([]uint32, len(g.maker)), inAt: []uint32{0},
 		outAt: []uint32{0}, kidAt: []uint32{0}, places: places{value: g.places.value}}
 	number := map[uint32]uint32{} // of executions in the part

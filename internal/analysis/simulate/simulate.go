@@ -53,6 +53,8 @@ type Machine struct {
 	Stealable bool
 	// Priority names code fragments whose CFs workers take first, as in package engine; nil: as recorded.
 	Priority []string
+	// Replicated names DFs of which each node keeps a copy, beside those of which several did.
+	Replicated []string
 	// Uneven is what differs between nodes and links, of which it has as many as Nodes; nil: nothing.
 	Uneven *Uneven
 }

@@ -29,7 +29,7 @@ var (
 
 func simulator(t sloutest.TB, m *model.Model) *simulate.Simulator {
 	t.Helper()
-	s, err := simulate.New(context.Background(), m)
+	s, err := simulate.Portable(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestAnyTrace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		recorded := sloutest.Random(t)
 		m := sloutest.Build(t, recorded.Text())
-		s, err := simulate.New(context.Background(), m)
+		s, err := simulate.Portable(context.Background(), m)
 		if err != nil {
 			return // no CF ran
 		}

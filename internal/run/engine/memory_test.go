@@ -66,7 +66,7 @@ func TestMemoryOfDFs(t *testing.T) {
 // predictMost checks how many DFs are made and not yet read at once where a run is predicted.
 func predictMost(t *testing.T, m *model.Model, workers int) {
 	t.Helper()
-	sim, err := simulate.New(context.Background(), m)
+	sim, err := simulate.Portable(context.Background(), m)
 	if err != nil {
 		t.Fatal(err)
 	}

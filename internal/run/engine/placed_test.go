@@ -74,7 +74,7 @@ func TestPlaced(t *testing.T) {
 	if recorded.err != nil {
 		t.Fatal(recorded.err)
 	}
-	s, err := simulate.New(context.Background(), sloutest.Load(t, recorded.trace.dir))
+	s, err := simulate.Portable(context.Background(), sloutest.Load(t, recorded.trace.dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,3 +81,56 @@ func lastEnd(m *model.Model) (took, waited int64) {
 	}
 	return took, waited
 }
+
+// DFs that several nodes keep take the messages that they took, and so they do where they were kept by one.
+func TestPredictedReplication(t *testing.T) {
+	const nodes = 5
+	record := func(rule string) (*model.Model, *simulate.Simulator) {
+		p := compile(t, `sub main() { df x; put(x, 5) @ { locator_cyclic: 3; };
+			for n = 0 .. 4 { for i = 1 .. 3 out_i("", x) @ { locator_cyclic: n; }; } } @ { `+rule+`; }`)
+		o := runProgram(t, p, shape{nodes: nodes, workers: 1})
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		m := sloutest.Load(t, o.trace.dir)
+		sim, err := simulate.Portable(context.Background(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, sim
+	}
+	messages := func(sim *simulate.Simulator, machine simulate.Machine) int64 {
+		r, err := sim.Run(context.Background(), machine)
+		if err != nil || r.Left > 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r.Messages
+	}
+	kept := map[string]int64{}
+	for _, rule := range []string{"locator_cyclic x => 0", "locator_replicating x => all",
+		"locator_replicating x => 2", "locator_replicating x => 4"} {
+		m, sim := record(rule)
+		for _, list := range [][]model.Message{m.DFMessages, m.Requests, m.Moves} {
+			for i := range list {
+				if list[i].Sent != model.None && list[i].From != list[i].To {
+					kept[rule]++
+				}
+			}
+		}
+		if got := messages(sim, simulate.Machine{}); got != kept[rule] {
+			t.Errorf("%s: %d messages, %d are predicted", rule, kept[rule], got)
+		}
+	}
+	all := kept["locator_replicating x => all"]
+	if kept["locator_cyclic x => 0"] <= all {
+		t.Errorf("%v", kept)
+	}
+	_, sim := record("locator_cyclic x => 0")
+	if got := messages(sim, simulate.Machine{Replicated: []string{"x"}}); got != all {
+		t.Errorf("copies on all nodes take %d messages, %d are predicted", all, got)
+	}
+	_, sim = record("locator_replicating x => all")
+	if got := messages(sim, simulate.Machine{Nodes: 3}); got != 2+9 {
+		t.Errorf("%d messages on three nodes: two copies, and the CFs of nodes 1, 2 and 4", got)
+	}
+}
