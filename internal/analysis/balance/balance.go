@@ -27,7 +27,7 @@ const Recorded = "recorded"
 
 // Strategies are all there are, beside what locators say.
 func Strategies() []Strategy {
-	return []Strategy{cyclic{}, blocks{}, longest{}, critical{}, partition{}, diffusion{}}
+	return []Strategy{cyclic{}, blocks{}, longest{}, critical{}, partition{}, diffusion{}, stealing{}}
 }
 
 // Names are those of all strategies, Recorded first.

@@ -25,6 +25,8 @@ type Program struct {
 	Start   []int64             // by execution: the earliest, in ns, with any number of workers
 	readers func(v uint32) []uint32
 	units   units
+
+	simulator *simulate.Simulator
 }
 
 // Track is a number of executions that belong together.
@@ -53,7 +55,7 @@ type cfUnit struct {
 
 // newProgram prepares a program for a machine.
 func newProgram(ctx context.Context, s *simulate.Simulator, m simulate.Machine) (*Program, error) {
-	p := &Program{Tasks: s.Tasks(), Machine: m, Located: s.Located(m.Nodes)}
+	p := &Program{Tasks: s.Tasks(), Machine: m, Located: s.Located(m.Nodes), simulator: s}
 	p.findUnits()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,28 +95,13 @@ func (p *Program) findUnits() {
 		}
 		u.execution[x] = n
 	}
-	copies := map[[2]uint32]int32{} // a posted value: the node
-	several := map[uint32]bool{}
-	for i := range m.DFMessages {
-		g := &m.DFMessages[i]
-		if !g.Recorded() || g.Request != 0 || g.CF != 0 || g.Sent == model.None {
-			continue
-		}
-		if c, ok := m.Creation(g.DF, g.Sent); ok {
-			key := [2]uint32{uint32(c + 1)}
-			if to, ok := copies[key]; ok && to != g.To {
-				several[key[0]] = true
-			}
-			copies[key] = g.To
-		}
-	}
 	names := map[string]int32{}
 	var key []byte
 	var indices []int64
 	u.value[0] = -1
 	for v := 1; v < p.Values(); v++ {
 		u.value[v] = -1
-		if several[uint32(v)] {
+		if p.Replicated(uint32(v)) {
 			continue
 		}
 		df := m.DFMade(uint32(v - 1))

@@ -60,5 +60,8 @@ func (t Tasks) Maker(v uint32) int { return int(t.g.madeIn[v]) - 1 }
 // Size of a value in bytes.
 func (t Tasks) Size(v uint32) int64 { return t.g.size[v] }
 
+// Replicated tells whether several nodes kept a value.
+func (t Tasks) Replicated(v uint32) bool { return t.g.step[v] > 0 }
+
 // Started lists the executions in the order in which they started.
 func (t Tasks) Started() []uint32 { return t.g.started }
