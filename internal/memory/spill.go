@@ -21,8 +21,9 @@ import (
 // reserved before they are mapped, because a full disk would otherwise end the process on a write. Where
 // nothing can be reserved, Make falls back to ordinary memory, which a budget bounds.
 //
-// Mapped memory counts as used by the process until the kernel needs it. A Spill therefore lets go of its
-// pages again and again, so that it never holds much more than it may.
+// Mapped memory counts as used by the process until the kernel needs it. So pages are let go of again and
+// again, those that were longest ago first, and Spills never hold much more than they may. The kernel still has
+// them while it has room: they come back without the disk.
 
 // ErrNoSpill says that there is no disk for a Spill, or that the system cannot map files.
 var ErrNoSpill = errors.New("there is no room on disk for what does not fit into memory")
@@ -33,14 +34,13 @@ type Spill struct {
 	most     int64 // bytes of the file, of all Spills that share
 	resident int64 // bytes that may be in memory
 	shared   *spilled
-	counts   bool // resident counts as used
+	child    bool // begotten
 
 	mu   sync.Mutex
 	file *os.File
 	size int64    // of the file
 	maps [][]byte // its parts
 	rest []byte   // of the last part that small columns share
-	stop chan struct{}
 }
 
 // spilled is what a Spill and those it begets take together.
@@ -61,9 +61,9 @@ const (
 func NewSpill(bytes, resident int64, dirs ...string) (*Spill, error) {
 	for _, dir := range dirs {
 		if room, ok := spillRoom(dir); ok && bytes < room/4*3 {
-			s := &Spill{dir: dir, most: room / 4 * 3, resident: resident, shared: &spilled{}, counts: true}
+			s := &Spill{dir: dir, most: room / 4 * 3, resident: resident, shared: &spilled{}}
 			if s.open() == nil {
-				count(resident)
+				mapped.allow(resident)
 				return s, nil
 			}
 		}
@@ -79,27 +79,114 @@ func CanSpill(bytes int64, dirs ...string) bool {
 	})
 }
 
-// mapped is how much of files all Spills may have in memory.
-var mapped struct {
-	sync.Mutex
-	bytes int64
+// mapped are the parts of all Spills.
+var mapped resident
+
+// resident lets go of what is in memory of files.
+type resident struct {
+	mu    sync.Mutex
+	parts []part  // the one that was let go of longest ago first
+	most  []int64 // what each Spill may have in memory: all together have no more than the largest of these
+	stop  chan struct{}
 }
 
-// count adds to what is mapped, and lets ordinary memory have less.
-func count(bytes int64) {
-	mapped.Lock()
-	defer mapped.Unlock()
-	mapped.bytes += bytes
+type part struct {
+	of    *Spill
+	bytes []byte
+}
+
+// allow has Spills hold so many bytes in memory, and lets ordinary memory have less.
+func (r *resident) allow(bytes int64) {
+	r.change(func() { r.most = append(r.most, bytes) })
+}
+
+// forbid takes back allow.
+func (r *resident) forbid(bytes int64) {
+	r.change(func() {
+		if i := slices.Index(r.most, bytes); i >= 0 {
+			r.most = slices.Delete(r.most, i, i+1)
+		}
+	})
+}
+
+func (r *resident) change(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.allowed()
+	f()
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		debug.SetMemoryLimit(max(limit-bytes, 32<<20))
+		debug.SetMemoryLimit(max(limit+before-r.allowed(), 32<<20))
 	}
+	switch {
+	case len(r.most) == 0 && r.stop != nil:
+		close(r.stop)
+		r.stop = nil
+	case len(r.most) > 0 && r.stop == nil:
+		r.stop = make(chan struct{})
+		go r.watch(r.stop)
+	}
+}
+
+// allowed is how much of files may be in memory.
+func (r *resident) allowed() (most int64) {
+	for _, v := range r.most {
+		most = max(most, v)
+	}
+	return most
 }
 
 // mappedNow is how much of files all Spills may have in memory.
 func mappedNow() int64 {
-	mapped.Lock()
-	defer mapped.Unlock()
-	return mapped.bytes
+	mapped.mu.Lock()
+	defer mapped.mu.Unlock()
+	return mapped.allowed()
+}
+
+func (r *resident) add(of *Spill, b []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(b) > 0 {
+		n := min(len(b), spillPart)
+		r.parts = append(r.parts, part{of, b[:n]})
+		b = b[n:]
+	}
+}
+
+// remove forgets the parts of a Spill: nobody lets go of them any more.
+func (r *resident) remove(of *Spill) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parts = slices.DeleteFunc(r.parts, func(p part) bool { return p.of == of })
+}
+
+// watch lets go of pages when there are too many in memory.
+func (r *resident) watch(stop <-chan struct{}) {
+	tick := time.NewTicker(spillEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			r.drop()
+		}
+	}
+}
+
+// drop lets go of parts until there is room for what comes before the next look.
+func (r *resident) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most := r.allowed()
+	if spillResident() <= most/4*3 {
+		return
+	}
+	n := 0
+	for n < len(r.parts) && spillResident() > most/2 {
+		spillDrop(r.parts[n].bytes)
+		n++
+	}
+	r.parts = append(r.parts[n:], r.parts[:n]...)
 }
 
 // SpillDirs are folders for a Spill of a trace: the user's cache, and beside the trace.
@@ -118,11 +205,7 @@ func (s *Spill) open() (err error) {
 	if s.file, err = os.CreateTemp(s.dir, ".whyslow-spill-*"); err != nil {
 		return err
 	}
-	if err = os.Remove(s.file.Name()); err == nil {
-		s.stop = make(chan struct{})
-		go s.watch()
-	}
-	return err
+	return os.Remove(s.file.Name())
 }
 
 // Beget makes another Spill beside s that is closed on its own; nil where s is nil or there is no room.
@@ -130,7 +213,7 @@ func (s *Spill) Beget() *Spill {
 	if s == nil {
 		return nil
 	}
-	child := &Spill{dir: s.dir, most: s.most, resident: s.resident, shared: s.shared}
+	child := &Spill{dir: s.dir, most: s.most, shared: s.shared, child: true}
 	if child.open() != nil {
 		return nil
 	}
@@ -147,7 +230,7 @@ func (s *Spill) Close() {
 	if s.file == nil {
 		return
 	}
-	close(s.stop)
+	mapped.remove(s)
 	for _, m := range s.maps {
 		spillUnmap(m)
 	}
@@ -156,8 +239,8 @@ func (s *Spill) Close() {
 	s.shared.bytes -= s.size
 	s.shared.Unlock()
 	s.file, s.maps, s.rest = nil, nil, nil
-	if s.counts {
-		count(-s.resident)
+	if !s.child {
+		mapped.forbid(s.resident)
 	}
 }
 
@@ -258,29 +341,9 @@ func (s *Spill) grow(n int) []byte {
 	}
 	s.size += int64(n)
 	s.maps = append(s.maps, b)
+	mapped.add(s, b)
 	return b
 }
 
 // spillPage is a multiple of the pages of all systems.
 const spillPage = 64 << 10
-
-// watch lets go of pages when there are too many in memory.
-func (s *Spill) watch() {
-	tick := time.NewTicker(spillEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.stop:
-			return
-		case <-tick.C:
-		}
-		if spillResident() <= s.resident/4*3 { // more comes before the next look
-			continue
-		}
-		s.mu.Lock()
-		for _, m := range s.maps {
-			spillDrop(m)
-		}
-		s.mu.Unlock()
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -227,11 +228,11 @@ func repairShared(process []int, syncs [][]ClockSync, crossings []Crossing) ([][
 func (b *builder) crossings(process []int) (out []Crossing) {
 	add := func(e Crossing) {
 		if process[e.From] != process[e.To] {
-			out = append(out, e)
+			out = memory.Append(b.spill, out, e)
 		}
 	}
 	messages := func(count int, ends func(*stream) (left, came *column[end])) {
-		all := filled(count, Crossing{From: -1, To: -1})
+		all := fill(memory.Make[Crossing](b.spill, count), Crossing{From: -1, To: -1})
 		for _, s := range b.streams {
 			left, came := ends(s)
 			each(left, func(e *end) { all[e.Number].From, all[e.Number].Sent = int32(s.Node), e.Time })
@@ -247,7 +248,7 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 	messages(b.requests.size(), func(s *stream) (_, _ *column[end]) { return &s.Asked, &s.AskedHere })
 	var moves []Move
 	for _, s := range b.streams {
-		each(&s.Moves, func(v *Move) { moves = append(moves, *v) })
+		each(&s.Moves, func(v *Move) { moves = memory.Append(b.spill, moves, *v) })
 	}
 	for _, g := range b.m.journeys(moves) { // the order of times of one node does not depend on clocks
 		if g.Sent != None && g.Received != None {

@@ -151,9 +151,12 @@ func (s *Properties) perMark() int { return max(1<<11, 4*int(quantities)*s.place
 func (s *Properties) mark(list *record) (marks []sums) {
 	now, each := s.newSums(), s.perMark()
 	for i := 0; i <= len(list.T); i += each {
-		x := s.newSums()
+		var x sums
+		all := model.Make[int64](s.of.m, len(x)*s.places())[:0]
 		for q := range x {
-			copy(x[q], now[q])
+			from := len(all)
+			all = append(all, now[q]...)
+			x[q] = all[from:]
 		}
 		marks = append(marks, x)
 		now.add(list, i, min(i+each, len(list.T)))

@@ -146,11 +146,12 @@ func (r *Run) replace(s *Snapshot) {
 	r.snap = s
 }
 
-// rest gives up the snapshots if nobody asked for one for some time, and returns whether that is so.
+// rest gives up the snapshots if nobody asked for one for some time or is using one still, and returns whether
+// that is so.
 func (r *Run) rest(after time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.making != nil || time.Since(r.watched) < after {
+	if r.making != nil || time.Since(r.watched) < after || r.snap != nil && r.snap.refs.Load() > 1 {
 		return false
 	}
 	r.drop()

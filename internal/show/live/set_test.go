@@ -136,6 +136,12 @@ func TestFewSnapshots(t *testing.T) {
 	if kept != mostUnused+1 {
 		t.Errorf("%d snapshots are kept", kept)
 	}
+	runs.tidy(0)
+	for i, r := range list {
+		if r.Ready() != (i == 0) {
+			t.Errorf("run %d: it has a snapshot: %v", i, r.Ready())
+		}
+	}
 }
 
 // TestSeldom: a run that was killed is looked at less and less often, but again and again, and at once when
