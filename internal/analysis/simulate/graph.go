@@ -47,6 +47,7 @@ type graph struct {
 	useful  int64    // ns of user code that was not blocked
 	locked  int64    // ns for which it waited for locks
 	traffic float64  // bytes a second that it read and wrote, as far as they are values of DFs
+	few     []string // code fragments measured fewer than fewRuns times that took a 20th of useful
 	index   []uint32 // by execution of the model: its number here
 }
 
@@ -141,19 +142,32 @@ func ownTime(m *model.Model, e int) (own, queued int64) {
 	return own, end - start - own
 }
 
+// fewRuns is how often a code fragment has to run for its time to be known well.
+const fewRuns = 5
+
 // measure finds what user code did with its time.
 func (g *graph) measure() {
 	bytes := int64(0)
+	runs, took := make([]int, len(g.m.Codes)), make([]int64, len(g.m.Codes))
 	for x, cf := range g.cf {
 		if !g.atomic(cf) {
 			continue
 		}
-		g.useful += int64(float64(g.own[x]) * float64(1-g.asleep[x]))
+		useful := int64(float64(g.own[x]) * float64(1-g.asleep[x]))
+		g.useful += useful
+		code := g.m.CodeOf(model.CF(cf))
+		runs[code]++
+		took[code] += useful
 		for _, v := range g.in[g.inAt[x]:g.inAt[x+1]] {
 			bytes += g.size[v]
 		}
 		for _, v := range g.out[g.outAt[x]:g.outAt[x+1]] {
 			bytes += g.size[v]
+		}
+	}
+	for code, n := range runs {
+		if n > 0 && n < fewRuns && 20*took[code] >= g.useful && took[code] > 0 {
+			g.few = append(g.few, g.m.Codes[code].Name)
 		}
 	}
 	if g.useful > 0 {

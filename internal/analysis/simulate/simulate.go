@@ -193,6 +193,12 @@ func (s *Simulator) doubts(r *run) []words.Text {
 				"программы читают и пишут %s в секунду: они займут больше времени, чем предсказано.",
 			words.Size(g.traffic))
 	}
+	if was := &s.recorded; len(g.few) > 0 &&
+		(r.m.Nodes != was.Nodes || r.m.Workers != was.Workers || len(r.m.Speed) > 0 || r.m.Uneven != nil) {
+		doubt("Measured fewer than %d times, so another run may differ much: `%s`.",
+			"Измерено менее %d раз, и в другом запуске может быть иначе: `%s`.", fewRuns,
+			strings.Join(g.few, "`, `"))
+	}
 	if g.locked*100 >= g.useful+g.locked && g.locked > 0 {
 		doubt("CFs waited for locks for %s of their time. That is predicted to be the same elsewhere, whoever "+
 			"else holds the locks then.",

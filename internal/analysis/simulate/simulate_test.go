@@ -428,6 +428,10 @@ func TestDoubts(t *testing.T) {
 	if got := doubts(writes, 2); !strings.Contains(got, "CFs of this program read and write 2.5 GB a second") {
 		t.Errorf("%s\n%s", writes, got)
 	}
+	if got := doubts(plain, 2); !strings.Contains(got, "Measured fewer than 5 times, so another run may differ "+
+		"much: `work`.") || strings.Contains(doubts(bag([]int{1, 1, 1, 1, 1}), 2), "fewer") {
+		t.Errorf("%s\n%s", plain, got)
+	}
 	if got := doubts(writes, 1) + doubts(plain, 1); got != "" {
 		t.Errorf("on the recorded machine, and without locks and values: %s", got)
 	}

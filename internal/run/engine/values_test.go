@@ -264,6 +264,8 @@ func TestConvertedLast(t *testing.T) {
 			out_i("o", 3000000000 / 1000 * x % 1000000);
 			out_r("p", x % y);
 			out_i("q", (0 ? 1 : 3000000000) / 2);
+			out_r("r", 3 * (0 ? 3000000000 : 2147483647));
+			out_r("s", 1000000000 * (0 ? 3000000000 : int(x)));
 			while real(n[i - 1] < y), i = 1 .. out n[9] put(n[i], 3 * i);
 			put(n[0], 0);
 		}`, `
@@ -283,7 +285,9 @@ func TestConvertedLast(t *testing.T) {
 		n=-3000000000
 		o=0
 		p=5
-		q=1500000000`)
+		q=1500000000
+		r=6442450941
+		s=5000000000`)
 }
 
 // A DF that a locator needs may be indexed by another DF.

@@ -274,11 +274,18 @@ func logic(op Op, a, b *Expr, pos Pos) *Expr {
 
 // conditional makes c ? a : b; c is Int, a and b have the same Type, or Int and Long.
 func conditional(c, a, b *Expr, pos Pos) *Expr {
+	typ := common(a, b)
 	if c.Op == OpInt {
+		chosen := b
 		if c.I != 0 {
-			return a
+			chosen = a
 		}
-		return b
+		switch {
+		case chosen.Type == typ:
+			return chosen
+		case chosen.Op == OpInt: // as wide as the branch that was not chosen
+			return &Expr{Op: OpInt, Type: typ, I: chosen.I, Pos: chosen.Pos}
+		}
 	}
-	return &Expr{Op: OpCond, Type: common(a, b), A: c, B: a, C: b, Pos: pos}
+	return &Expr{Op: OpCond, Type: typ, A: c, B: a, C: b, Pos: pos}
 }
