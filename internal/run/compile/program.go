@@ -165,6 +165,9 @@ func (p Program) open() (*Cache, string, error) {
 		return nil, "", err
 	}
 	c, err := Open("", p.Dir)
+	if err == nil && c.inside(c.cwd) {
+		id = Hash(id, c.cwd) // the folder's name is that of its contents, which no manifest lists
+	}
 	return c, id, err
 }
 
