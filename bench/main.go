@@ -48,6 +48,7 @@ var benches = []entry{
 	{"cf", "CFs of two processes: from one to the other, and how many of them", benchCF},
 	{"simulate", "a recorded run in virtual time, beside a bare heap and the engine", benchSimulate},
 	{"start", "start-up of a program whose C++ is cached", benchStart},
+	{"bind", "workers bound to cores, and not", benchBind},
 	{"mpi", "messages between two processes, beside plain MPI in C", benchMPI},
 	{"pgas", "UPC programs, recorded and not, beside a naive text tracer", benchPGAS},
 	{"compile", "compiling a LuNA program of 2 000 lines", benchCompile},

@@ -39,6 +39,7 @@ type runOptions struct {
 	hold           []string
 	place          string // file that says where CFs and DFs go
 	noSteal        bool
+	bind           string   // core or none
 	priority       []string // code fragments whose CFs come first; see priorities
 	balance        string   // which module moves CFs while the program runs; "": none
 	stuckAfter     time.Duration
@@ -134,6 +135,8 @@ links are real.
 		" the program's locators")
 	f.StringSliceVar(&o.priority, "priority", nil, "take CFs of these code fragments first: `CODE,...`, or"+
 		" critical-path=TRACE for those on the longest chain of a recorded run")
+	f.StringVar(&o.bind, "bind", "none", "keep each worker on a core of its own that no worker of another rank"+
+		" has: `to` core, or none")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	f.StringVar(&o.balance, "balance", "", "move CFs between nodes while the program runs: `how` is central,"+
 		" diffusion, or a module of yours that balances")
@@ -178,7 +181,8 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	if o.workers < 1 || o.workers > maxWorkers {
 		return console.Misuse("run: -w %d: the number of workers must be 1 to %d", o.workers, maxWorkers)
 	}
-	if err := checkChoice("run", "thread-clock", o.threadClock, "auto", "on", "off"); err != nil {
+	if err := cmp.Or(checkChoice("run", "thread-clock", o.threadClock, "auto", "on", "off"),
+		checkChoice("run", "bind", o.bind, "none", "core")); err != nil {
 		return err
 	}
 	switch {

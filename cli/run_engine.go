@@ -196,6 +196,9 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		}
 	}
 	err = prepare(ctx, std, c, o, &cfg)
+	if err == nil && o.bind == "core" {
+		err = r.bind(&cfg)
+	}
 	if err == nil {
 		r.warnCores(io)
 		r.rec, err = recording.Start(voice, c, r.recorded(ctx, std, args), plan)
@@ -262,6 +265,7 @@ type programRun struct {
 	opt   *runOptions
 	rec   *recording.Recording
 	live  *livePage // nil: there is none
+	bound [][]int   // the cores of workers, by process; nil: they are not bound
 }
 
 // recorded says what is recorded.
@@ -270,7 +274,7 @@ func (r *programRun) recorded(ctx context.Context, std console.IO, args []string
 	opt := &recording.Options{
 		Program: o.source.file, Args: args, Nodes: o.nodes, Workers: o.workers, NoTrace: o.noTrace,
 		LocalDir: o.localDir, Asked: ctx.Done(),
-		Describe: func(info *trace.RunInfo) { o.describe(info, r.crew.Many()) },
+		Describe: func(info *trace.RunInfo) { o.describe(info, r.crew.Many()); r.tellBound(info) },
 	}
 	if o.send.on() {
 		opt.Send = &recording.Send{Targets: o.send.targets, Wait: o.send.wait, Version: readVersion().Version}
@@ -282,6 +286,33 @@ func (r *programRun) recorded(ctx context.Context, std console.IO, args []string
 		}
 	}
 	return opt
+}
+
+// bind gives the workers cores. All processes come to the same result.
+func (r *programRun) bind(cfg *engine.Config) error {
+	workers := r.opt.nodes * r.opt.workers
+	if r.crew.Many() {
+		workers = r.opt.workers
+	}
+	var err error
+	if r.bound, err = r.crew.Bind(workers); err != nil {
+		return console.Misuse("run: %w", err)
+	}
+	cfg.Bind = r.bound[r.crew.Rank()]
+	return nil
+}
+
+// tellBound notes in run.json which cores the workers are bound to.
+func (r *programRun) tellBound(info *trace.RunInfo) {
+	if r.bound == nil {
+		return
+	}
+	info.Settings["bind"] = r.opt.bind
+	all := slices.Concat(r.bound...) // by node and worker
+	for i := range info.Nodes {
+		w := info.Nodes[i].Workers
+		info.Nodes[i].Bound, all = all[:w:w], all[w:]
+	}
 }
 
 // warnCores warns where there are more workers than cores.

@@ -39,7 +39,7 @@ type shmemOptions struct {
 
 // Words that flags take, and docs/c-sdk.md explains as values of WHYSLOW_INSTRUMENT and WHYSLOW_CLOCK_SYNC.
 var (
-	instrumentLevels = []string{"sync", "calls", "local", "functions"}
+	instrumentLevels = []string{"auto", "sync", "calls", "local", "functions"}
 	whenSyncs        = []string{"auto", "off", "always"}
 )
 
@@ -96,9 +96,9 @@ Exit codes:
 	f.StringVarP(&o.out, "output", "o", "", "`folder` for the trace; must be new or empty (default:"+
 		" $WHYSLOW_TRACE, or PROGRAM.NNN.trace)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no report on standard error")
-	f.StringVar(&o.instrument, "instrument", "calls", "`what` to record: sync (barriers, collectives,"+
+	f.StringVar(&o.instrument, "instrument", "auto", "`what` to record: sync (barriers, collectives,"+
 		" locks, memory), calls (and transfers), local (and those to the PE itself), functions (and"+
-		" functions of the program compiled with -finstrument-functions)")
+		" functions of the program compiled with -finstrument-functions), auto (calls, and such functions)")
 	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end:"+
 		" `when` is auto (PEs are on several), off or always")
 	f.StringVar(&o.library, "library", "", "write the libraries for linking, and their headers, to this"+

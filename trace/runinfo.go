@@ -131,8 +131,9 @@ type ClockPair struct {
 type NodeInfo struct {
 	Node    int    `json:"node"`
 	Host    string `json:"host,omitempty"`
-	Process int    `json:"process"` // index into RunInfo.Processes
-	Workers int    `json:"workers"` // streams 0 to Workers-1 are workers
+	Process int    `json:"process"`         // index into RunInfo.Processes
+	Workers int    `json:"workers"`         // streams 0 to Workers-1 are workers
+	Bound   []int  `json:"bound,omitempty"` // the core that each worker is bound to; none: they are not
 	// where its file is, as HOST:FOLDER, as long as it is not with this run.json
 	Part string `json:"part,omitempty"`
 	// Unwritten is how many events could not be written, beside those that the file

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
@@ -53,6 +54,11 @@ func eachAddress(m *Model, f func(address string, set func(symbols.Place))) {
 	}
 	for i := range m.Codes {
 		c := &m.Codes[i]
+		// a function with the linker's name; the source's may be another one
+		if _, _, ok := symbols.Split(c.File); ok {
+			f(c.File, func(p symbols.Place) { c.Name, c.File, c.Line = cmp.Or(p.Function, c.Name), p.File, p.Line })
+			continue
+		}
 		if _, _, ok := symbols.Split(c.Name); ok && c.File == "" {
 			address := c.Name
 			f(address, func(p symbols.Place) {

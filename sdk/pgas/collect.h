@@ -74,8 +74,10 @@
 #define WSC_UNUSED __attribute__((unused))
 #define WSC_THREAD static __thread __attribute__((tls_model("initial-exec"), unused))
 
-/* Levels of instrumentation (WHYSLOW_INSTRUMENT). Each includes the one before. */
-enum { WSC_SYNC, WSC_CALLS, WSC_LOCAL, WSC_FUNCTIONS };
+/* Levels of instrumentation (WHYSLOW_INSTRUMENT). Each includes the one before. WSC_AUTO is WSC_CALLS, and
+ * functions if the program tells about them: its user has compiled it so that it does. */
+enum { WSC_SYNC, WSC_CALLS, WSC_LOCAL, WSC_FUNCTIONS, WSC_AUTO };
+static const char *const wsc_levels[] = {"sync", "calls", "local", "functions", "auto"};
 
 /* Kinds of collectives, for wsc_collective. */
 enum {
@@ -178,9 +180,9 @@ typedef struct wsc_call {
 } wsc_call;
 
 static struct { /* settings of the process */
-    int level, clock_sync, forked;
+    int level, functions, chosen, clock_sync, forked;
     int64_t flush; /* ns; 0: never */
-} wsc_set = {WSC_CALLS, 0, 0, 1000000000};
+} wsc_set = {WSC_CALLS, 1, WSC_AUTO, 0, 0, 1000000000};
 enum { WSC_CLOCK_AUTO, WSC_CLOCK_OFF, WSC_CLOCK_ALWAYS };
 
 /* The state that the process has only once. It is locked during a fork. */
@@ -226,9 +228,10 @@ static void wsc_thread_ends(void *p) {
 }
 
 static void wsc_init_once(void) {
-    static const char *const levels[] = {"sync", "calls", "local", "functions"};
     static const char *const syncs[] = {"auto", "off", "always"};
-    wsc_set.level = wsi_env_choice(0, "WHYSLOW_INSTRUMENT", WSC_CALLS, levels, 4);
+    wsc_set.chosen = wsi_env_choice(0, "WHYSLOW_INSTRUMENT", WSC_AUTO, wsc_levels, 5);
+    wsc_set.level = wsc_set.chosen == WSC_AUTO ? WSC_CALLS : wsc_set.chosen;
+    wsc_set.functions = wsc_set.chosen >= WSC_FUNCTIONS;
     wsc_set.clock_sync = wsi_env_choice(0, "WHYSLOW_CLOCK_SYNC", WSC_CLOCK_AUTO, syncs, 3);
     wsc_set.flush = wsi_env_number(0, "WHYSLOW_FLUSH", 1000, 0, 1000000) * 1000000;
     /* Times taken before the context is open must come from the same clock. ws_open tells if it is wrong. */
@@ -363,8 +366,7 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
     node->link = wsc_nodes;
     wsc_nodes = node;
     pthread_mutex_unlock(&wsc_mu);
-    static const char *const levels[] = {"sync", "calls", "local", "functions"};
-    ws_setting(node->ctx, "instrument", levels[wsc_set.level]);
+    ws_setting(node->ctx, "instrument", wsc_levels[wsc_set.chosen]);
     node->many = nodes > per_process && ws_active(node->ctx);
     node->ask_hosts = !hosts && node->many;
     if (node->many && number && (node->ask_hosts || number % per_process == 0)) wsc_leave_host(node);
@@ -396,7 +398,7 @@ static void wsc_at_exit(int status, void *arg) {
 /* wsc_wanted tells whether the level of instrumentation includes a kind of region. */
 static int wsc_wanted(int kind) {
     switch (kind) {
-    case WS_REGION_FUNCTION: return wsc_set.level >= WSC_FUNCTIONS;
+    case WS_REGION_FUNCTION: return wsc_set.functions;
     case WS_REGION_BULK:
     case WS_REGION_ACCESS:
     case WS_REGION_REMOTE_ATOMIC:

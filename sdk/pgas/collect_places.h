@@ -127,8 +127,9 @@ static ws_code wsc_code(wsc_node *node, int op) {
     return code;
 }
 
-/* wsc_named_code returns the code fragment of a region without a number: a function of the program. */
-WSC_UNUSED static ws_code wsc_named_code(wsc_node *node, const char *name, int kind) {
+/* wsc_named_code returns the code fragment of a region without a number: a function of the program. file is
+ * its address as wsc_address writes it, of which debug information may know a better name; or null. */
+WSC_UNUSED static ws_code wsc_named_code(wsc_node *node, const char *name, int kind, const char *file) {
     size_t len = strlen(name);
     ws_code code = 0;
     pthread_mutex_lock(&node->mu);
@@ -136,7 +137,7 @@ WSC_UNUSED static ws_code wsc_named_code(wsc_node *node, const char *name, int k
     while (e && strcmp(e->name, name)) e = e->link;
     if (!e && (e = (wsc_named *)malloc(sizeof *e + len + 1)) != 0) {
         memcpy(e->name, name, len + 1);
-        e->code = ws_define_code(node->ctx, name, kind, 0, 0, 0);
+        e->code = ws_define_code(node->ctx, name, kind, file, 0, 0);
         e->link = *head;
         *head = e;
     }

@@ -231,7 +231,7 @@ static int gasp_full(const struct _gasp_context_S *g) {
 /* gasp_gap begins or ends the region that covers the time in which the program has switched recording off. */
 static void gasp_gap(struct _gasp_context_S *g, int64_t now, int begins) {
     if (!g->gap)
-        g->gap = wsc_site(g->t, wsc_named_code(g->node, "not recorded", WS_REGION_FUNCTION), 0, 0, 0, 0);
+        g->gap = wsc_site(g->t, wsc_named_code(g->node, "not recorded", WS_REGION_FUNCTION, 0), 0, 0, 0, 0);
     if (begins) ws_entered_at(g->t->s, now, g->gap);
     else ws_exited_at(g->t->s, now, g->gap);
 }
@@ -398,7 +398,7 @@ static void gasp_user_event(struct _gasp_context_S *g, unsigned tag, gasp_evttyp
     ws_site site = 0;
     if (g->t->on) {
         int kind = u ? WS_REGION_FUNCTION : WS_REGION_RUNTIME;
-        site = wsc_site(g->t, wsc_named_code(g->node, *name ? name : "?", kind), 0, file, line, column);
+        site = wsc_site(g->t, wsc_named_code(g->node, *name ? name : "?", kind, 0), 0, file, line, column);
     }
     int64_t now = ws_now();
     if (type == GASP_START) {
@@ -433,7 +433,7 @@ static void gasp_start(struct _gasp_context_S *g, unsigned tag, int op, const ch
         gasp_push(g, tag, op, 0, 0);
         return;
     }
-    ws_code code = op == OP_C_FUNC ? wsc_named_code(g->node, c.name, WS_REGION_FUNCTION)
+    ws_code code = op == OP_C_FUNC ? wsc_named_code(g->node, c.name, WS_REGION_FUNCTION, 0)
                                    : wsc_code(g->node, c.op);
     ws_site site = wsc_site(g->t, code, 0, file, line, column);
     int64_t now = ws_now();

@@ -70,7 +70,7 @@ static int64_t gasp_await_here(struct _gasp_context_S *g, int thread, int round,
 static ws_site gasp_region_begins(struct _gasp_context_S *g) {
     ws_site site = 0;
     if (g->t->on) {
-        ws_code code = wsc_named_code(g->node, "comparison of clocks", WS_REGION_RUNTIME);
+        ws_code code = wsc_named_code(g->node, "comparison of clocks", WS_REGION_RUNTIME, 0);
         site = wsc_site(g->t, code, 0, 0, 0, 0);
     }
     if (site) ws_entered_at(g->t->s, ws_now(), site);

@@ -27,8 +27,8 @@
  *     succeeds. After 10 ms a new region begins, so that a trace that ends early shows the polling.
  *   - Locks are numbered by their place in the symmetric heap or in the program's data, which is the same on
  *     all PEs. shmem_locks.h also records what they are called.
- *   - For the level "functions" the program must be compiled with -finstrument-functions. shmem_functions.h
- *     has the two functions that GCC and Clang then call.
+ *   - Functions of a program compiled with -finstrument-functions are recorded. shmem_functions.h has the two
+ *     functions that GCC and Clang then call, and those with which a program names its phases.
  *
  * OpenSHMEM's own header is not needed, and only the list of functions depends on the implementation.
  *

@@ -1,11 +1,15 @@
-/* shmem_functions.h records the functions of a program that was compiled with -finstrument-functions. Part of
- * shmem.c.
+/* shmem_functions.h records the functions of a program that was compiled with -finstrument-functions, and the
+ * phases that it names. Part of shmem.c.
  *
  * GCC and Clang call the two functions below with the address of the function and that of its caller. Its
- * name is looked up once in the symbol table of the executable or library. Sites are in a table that is read
+ * name is looked up once in the symbol table of the executable or library; when the trace is read, debug
+ * information gives the source's name (Fortran's and C++'s are others), as for calls at all levels. Sites are in a table that is read
  * without locks and replaced when it grows. Each thread keeps a stack of the functions it has entered.
  * Functions entered before shmem_init (main) are recorded when the trace begins. A function left by longjmp
  * is left here when its caller is.
+ *
+ * A phase is a frame on the same stack, so that both form one call tree; it needs no functions. It ends by
+ * whyslow_phase_end or, since the tree must be one, with the recorded function in which it began.
  *
  * The first call of a function from a place takes locks and memory, which signal handlers must not do:
  * exclude them with -finstrument-functions-exclude-function-list. */
@@ -96,7 +100,7 @@ static void wss_function_name(const void *function, char *name, size_t room) {
 /* wss_define_function adds a function called from a place to the table. When the table grows, the old one is
  * not freed, because others may be reading it. */
 static ws_site wss_define_function(wsc_thread *t, const void *function, const void *caller) {
-    char name[PATH_MAX + 32];
+    char name[PATH_MAX + 32], address[PATH_MAX + 32];
     ws_site site = 0;
     pthread_mutex_lock(&wss_mu);
     wss_functions *f = wss_table_of_functions, *wide = f;
@@ -114,8 +118,9 @@ static ws_site wss_define_function(wsc_thread *t, const void *function, const vo
         wss_known *e = wss_find_function(wide, function, caller);
         if (!e->site) {
             wss_function_name(function, name, sizeof name);
+            wsc_address(function, address, sizeof address);
             e->function = function, e->caller = caller;
-            ws_code code = wsc_named_code(t->node, name, WS_REGION_FUNCTION);
+            ws_code code = wsc_named_code(t->node, name, WS_REGION_FUNCTION, address);
             site = wsc_site(t, code, (const char *)caller - 1, 0, 0, 0);
             __atomic_store_n(&e->site, site, __ATOMIC_RELEASE);
             wide->n++;
@@ -132,14 +137,16 @@ static ws_site wss_function_site(wsc_thread *t, const void *function, const void
     return site ? site : wss_define_function(t, function, caller);
 }
 
-WSC_API void __cyg_profile_func_enter(void *function, void *caller);
-WSC_API void __cyg_profile_func_exit(void *function, void *caller);
+/* wss_frame_site returns the site of a function or phase. */
+static ws_site wss_frame_site(wsc_thread *t, const wss_frame *f) {
+    if (!f->phase) return wss_function_site(t, f->function, f->caller);
+    ws_code code = wsc_named_code(t->node, f->phase, WS_REGION_FUNCTION, 0);
+    return wsc_site(t, code, (const char *)f->caller - 1, 0, 0, 0);
+}
 
-void __cyg_profile_func_enter(void *function, void *caller) {
-    int saved = errno;
+/* wss_push enters a function or phase. */
+static void wss_push(wss_frame frame) {
     wss_local *l = &wss_mine;
-    pthread_once(&wss_once, wss_init_once);
-    if (wsc_level() < WSC_FUNCTIONS) return;
     wsc_thread *t = wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
     if (t && t->inside) return;
     if (l->depth == l->room) {
@@ -147,23 +154,50 @@ void __cyg_profile_func_enter(void *function, void *caller) {
         wss_frame *wide = l->beyond ? 0 : (wss_frame *)realloc(l->frames, room * sizeof *wide);
         if (!wide) {
             l->beyond++;
-            errno = saved;
+            free(frame.phase);
             return;
         }
         l->frames = wide;
         l->room = room;
         pthread_setspecific(wss_key, l);
     }
-    wss_frame *frame = &l->frames[l->depth++];
-    frame->function = function, frame->caller = caller;
-    frame->site = 0;
     if (t && !wss_paused && wsc_recording(t)) {
         t->inside = 1;
         wss_end_poll(l);
         int64_t now = wss_now();
-        frame->site = wss_function_site(t, function, caller);
-        ws_entered_at(t->s, now, frame->site);
+        frame.site = wss_frame_site(t, &frame);
+        ws_entered_at(t->s, now, frame.site);
         t->inside = 0;
+    }
+    l->frames[l->depth++] = frame;
+}
+
+/* wss_pop leaves the i-th frame and all above it; 0: nothing. */
+static void wss_pop(size_t i) {
+    wss_local *l = &wss_mine;
+    wsc_thread *t = wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
+    if (!i || (t && t->inside)) return;
+    int on = t && wsc_recording(t);
+    if (on) t->inside = 1, wss_end_poll(l);
+    int64_t now = on ? wss_now() : 0;
+    while (l->depth >= i) {
+        wss_frame *frame = &l->frames[--l->depth];
+        if (on && frame->site) ws_exited_at(t->s, now, frame->site);
+        free(frame->phase);
+    }
+    if (on) t->inside = 0;
+}
+
+WSC_API void __cyg_profile_func_enter(void *function, void *caller);
+WSC_API void __cyg_profile_func_exit(void *function, void *caller);
+
+void __cyg_profile_func_enter(void *function, void *caller) {
+    int saved = errno;
+    wss_local *l = &wss_mine;
+    pthread_once(&wss_once, wss_init_once);
+    if (wsc_set.functions) {
+        wss_frame frame = {function, caller, 0, 0};
+        wss_push(frame);
     }
     errno = saved;
 }
@@ -176,20 +210,36 @@ void __cyg_profile_func_exit(void *function, void *caller) {
         l->beyond--;
         return;
     }
-    wsc_thread *t = wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
-    if (t && t->inside) return;
+    int saved = errno;
     size_t i = l->depth;
     while (i && l->frames[i - 1].function != function) i--;
-    if (!i) return;
+    wss_pop(i);
+    errno = saved;
+}
+
+/* whyslow_phase_begin begins a phase of the program with a name; whyslow_phase.h declares it. */
+WSC_API WSS_APART void whyslow_phase_begin(const char *name);
+WSC_API void whyslow_phase_end(void);
+
+void whyslow_phase_begin(const char *name) {
     int saved = errno;
-    int on = t && wsc_recording(t);
-    if (on) t->inside = 1, wss_end_poll(l);
-    int64_t now = on ? wss_now() : 0;
-    while (l->depth >= i) {
-        wss_frame *frame = &l->frames[--l->depth];
-        if (on && frame->site) ws_exited_at(t->s, now, frame->site);
+    pthread_once(&wss_once, wss_init_once);
+    wss_frame frame = {0, WSS_CALLER, wsi_copy(name && *name ? name : "phase"), 0};
+    wss_push(frame);
+    errno = saved;
+}
+
+/* whyslow_phase_end ends the innermost phase, and with it whatever began in it. Without one it does nothing. */
+void whyslow_phase_end(void) {
+    int saved = errno;
+    wss_local *l = &wss_mine;
+    if (l->beyond) {
+        l->beyond--;
+        return;
     }
-    if (on) t->inside = 0;
+    size_t i = l->depth;
+    while (i && !l->frames[i - 1].phase) i--;
+    wss_pop(i);
     errno = saved;
 }
 
@@ -198,7 +248,7 @@ static void wss_functions_before(wsc_thread *t, int64_t since) {
     wss_local *l = &wss_mine;
     if (!t || !wsc_recording(t)) return;
     for (size_t i = 0; i < l->depth; i++) {
-        l->frames[i].site = wss_function_site(t, l->frames[i].function, l->frames[i].caller);
+        l->frames[i].site = wss_frame_site(t, &l->frames[i]);
         ws_entered_at(t->s, since, l->frames[i].site);
     }
 }
@@ -206,8 +256,11 @@ static void wss_functions_before(wsc_thread *t, int64_t since) {
 /* wss_functions_after leaves the functions that are still open when the trace ends. */
 static void wss_functions_after(wsc_thread *t, int64_t end) {
     wss_local *l = &wss_mine;
-    for (; l->depth; l->depth--)
-        if (l->frames[l->depth - 1].site) ws_exited_at(t->s, end, l->frames[l->depth - 1].site);
+    for (; l->depth; l->depth--) {
+        wss_frame *frame = &l->frames[l->depth - 1];
+        if (frame->site) ws_exited_at(t->s, end, frame->site);
+        free(frame->phase);
+    }
 }
 
 /* wss_thread_ends leaves everything that the thread is in, so that the next thread with its stream starts
@@ -221,6 +274,7 @@ static void wss_thread_ends(void *p) {
         wss_functions_after(wsc_mine, wss_now());
         wsc_mine->inside = 0;
     }
+    while (l->depth) free(l->frames[--l->depth].phase);
     free(l->frames);
     l->frames = 0;
     l->depth = l->room = 0;

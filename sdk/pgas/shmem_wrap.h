@@ -48,9 +48,10 @@ typedef struct wss_pending {
     uint64_t first, last; /* first 0: none */
 } wss_pending;
 
-typedef struct wss_frame { /* a function of the program that is executing */
+typedef struct wss_frame { /* a function or phase of the program that is executing */
     const void *function;
     const void *caller;
+    char *phase; /* a copy of the phase's name; null: a function */
     ws_site site; /* 0: not recorded, or the trace was not open yet */
 } wss_frame;
 

@@ -70,6 +70,11 @@ func examineCores() Finding {
 	if total > available {
 		f.Value += fmt.Sprintf(" of %d (affinity %s)", total, crew.Affinity())
 	}
+	if err := crew.CanBind(); err != nil {
+		f.Value += fmt.Sprintf("; workers cannot be bound to them (%v)", err)
+	} else {
+		f.Value += "; run --bind core can bind workers to them"
+	}
 	if available == 1 {
 		f.Advice = "with one core, several workers only take turns and lose much time to pre-emption"
 	}

@@ -2,6 +2,7 @@ package crew
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -34,4 +35,23 @@ func Affinity() string {
 		first = last
 	}
 	return strings.Join(parts, ",")
+}
+
+// CanBind tells why a thread cannot be kept on one core, nil if it can.
+func CanBind() error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the thread ends with the goroutine
+		var set, one unix.CPUSet
+		err := unix.SchedGetaffinity(0, &set)
+		for core := 0; err == nil && core < mostCores; core++ {
+			if set.IsSet(core) {
+				one.Set(core)
+				err = unix.SchedSetaffinity(0, &one)
+				break
+			}
+		}
+		done <- err
+	}()
+	return <-done
 }

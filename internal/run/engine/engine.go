@@ -71,7 +71,9 @@ type Config struct {
 	// by code fragment: every CF of it is held that long before it may start
 	Hold map[string]time.Duration
 	// Priority names code fragments whose CFs workers take before others, those of the first before the rest.
-	Priority    []string
+	Priority []string
+	// Bind has the core of each worker of this process, by node and worker; nil: they may run on any.
+	Bind        []int
 	Records     Recorder            // LuNA's debug records; nil: none
 	Rules       []config.EventState // events emitted by rule, all that counts of them; CheckRule accepts them
 	DescribeDFs bool                // the session's describer knows DFs: for modules
@@ -232,7 +234,12 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		w.flush()
 	}
 	var wg sync.WaitGroup
+	bound := cfg.Bind
 	for w := range e.workers() {
+		w.core = -1
+		if len(bound) > 0 {
+			w.core, bound = bound[0], bound[1:]
+		}
 		wg.Go(w.loop)
 	}
 	if e.balance != nil {

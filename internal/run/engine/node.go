@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
@@ -77,6 +81,7 @@ type actor struct {
 type worker struct {
 	actor
 	id      int
+	core    int // it is bound to; -1: to none
 	wake    chan struct{}
 	wanted  func() bool // there is something to do
 	made    *batch      // children of the present step
@@ -472,6 +477,9 @@ func (w *worker) freeze() bool {
 
 func (w *worker) loop() {
 	defer w.stopped.Store(true)
+	if w.core >= 0 {
+		w.bind()
+	}
 	w.meter, w.spend, w.own.take = cpp.NewMeter(), w.spent, w.takeEvent
 	defer w.rest()
 	for {
@@ -493,5 +501,16 @@ func (w *worker) loop() {
 		}
 		w.cur = nil
 		w.n.sample(w.now, false)
+	}
+}
+
+// bind keeps the worker on its core. Its thread is its own from now on, and ends with it: no other goroutine
+// ever runs on a thread that is bound.
+func (w *worker) bind() {
+	runtime.LockOSThread()
+	var only unix.CPUSet
+	only.Set(w.core)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		w.n.eng.cfg.Warn(fmt.Sprintf("worker %d of node %d cannot be bound to core %d: %v", w.id, w.n.id, w.core, err))
 	}
 }

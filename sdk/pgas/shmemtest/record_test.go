@@ -64,7 +64,7 @@ func TestShmemCalls(t *testing.T) {
 	}
 	info := r.Run()
 	if info.Ended != "done" || info.Program != "program" || len(info.Nodes) != 2 ||
-		info.Settings["instrument"] != "calls" || info.Processes[1].Host != info.Processes[0].Host {
+		info.Settings["instrument"] != "auto" || info.Processes[1].Host != info.Processes[0].Host {
 		t.Errorf("run.json: %+v", info)
 	}
 }
@@ -169,6 +169,7 @@ func TestShmemLevels(t *testing.T) {
 	}{
 		{"sync", "local", 0, 0, 0}, {"calls", "local", 100, 0, 0}, {"local", "local", 100, 7,
 			0}, {"functions", "functions", 102, 0, 6},
+		{"", "functions", 102, 0, 6}, // the compiler's switch alone
 	} {
 		res := runShmem(t, 2, []string{"WHYSLOW_INSTRUMENT=" + c.level}, program, c.mode)
 		res.ok(t, "")
@@ -183,7 +184,7 @@ func TestShmemLevels(t *testing.T) {
 			count(list, "enter shmem_barrier_all") != 1 {
 			t.Errorf("%s: %d remote, %d own, %d functions:\n%s", c.level, remote, own, functions, transcript(list))
 		}
-		if c.level == "functions" && !strings.Contains(transcript(list),
+		if c.entered > 0 && !strings.Contains(transcript(list),
 			strings.Join([]string{"enter main", "enter shmem_init", "onCollective start 0 1 2 -1 0 0",
 				"exit shmem_init", "enter puts_of", "enter shmem_long_p"}, "\n")) {
 			t.Errorf("main is not around shmem_init:\n%s", transcript(list))

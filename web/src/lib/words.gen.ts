@@ -66,6 +66,7 @@ export const parts = {
   "bytes-received": {"en":"bytes received","ru":"получено байтов"},
   "bytes-sent": {"en":"bytes sent","ru":"отправлено байтов"},
   "collective": {"en":"collective","ru":"коллективные операции"},
+  "collective-sync": {"en":"collective","ru":"коллективная"},
   "communication": {"en":"communication","ru":"обмен"},
   "completion": {"en":"completion","ru":"завершение передач"},
   "create": {"en":"creating CFs","ru":"создание ФВ"},

@@ -132,7 +132,7 @@ func Write(ctx context.Context, dir string) (written []string, err error) {
 		}
 	}
 	// What is included by others, and what only their compilers can compile.
-	for _, pattern := range []string{"pgas/gasp.h", "pgas/*.upc"} {
+	for _, pattern := range []string{"pgas/gasp.h", "pgas/whyslow_phase.h", "pgas/*.upc"} {
 		sources, err := fs.Glob(sdk.PGAS, pattern)
 		if err != nil {
 			return nil, err

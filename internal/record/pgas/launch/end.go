@@ -109,19 +109,24 @@ func tellEnd(dir string, outcome error) error {
 	return trace.WriteRunInfo(dir, info)
 }
 
-// resolveAddresses finds the lines that called OpenSHMEM, while the program is unchanged, and keeps them.
+// resolveAddresses finds the lines that called OpenSHMEM, and the names of functions, while the program is unchanged, and keeps them.
 func resolveAddresses(r *trace.Reader, dir string) error {
 	seen := map[string]bool{}
 	var addresses []string
+	add := func(text string) {
+		if _, _, ok := symbols.Split(text); ok && !seen[text] {
+			seen[text] = true
+			addresses = append(addresses, text)
+		}
+	}
 	for _, node := range r.Nodes() {
 		defs := r.Defs(node)
 		defs.EachSite(func(s trace.SiteDef) {
-			text := defs.Name(s.Text)
-			if _, _, ok := symbols.Split(text); ok && s.File == 0 && !seen[text] {
-				seen[text] = true
-				addresses = append(addresses, text)
+			if s.File == 0 {
+				add(defs.Name(s.Text))
 			}
 		})
+		defs.EachCode(func(c trace.CodeDef) { add(defs.Name(c.File)) }) // functions, by their address
 	}
 	if len(addresses) == 0 {
 		return nil

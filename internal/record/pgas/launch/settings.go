@@ -27,7 +27,7 @@ var settings = []setting{
 	{name: "WHYSLOW_SIGNALS", words: []string{"0", "1"}},
 	{name: "WHYSLOW_CLOCK", words: []string{"monotonic", "tsc", "auto"}},
 	{name: "WHYSLOW_OFF", words: []string{"0", "1"}},
-	{name: "WHYSLOW_INSTRUMENT", words: []string{"sync", "calls", "local", "functions"}},
+	{name: "WHYSLOW_INSTRUMENT", words: []string{"auto", "sync", "calls", "local", "functions"}},
 	{name: "WHYSLOW_CLOCK_SYNC", words: []string{"auto", "off", "always"}},
 	{name: "WHYSLOW_GASP_TABLE", words: []string{"bupc", "gupc", "auto"}},
 	{name: "WHYSLOW_RUN_ID"},
