@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/cube"
+	"github.com/whyslow/whyslow/internal/convert/epilog"
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -35,7 +36,9 @@ var formats = []format{
 			return cube.Write(w, r, m, made)
 		})},
 	{"cube3", ".cube", "the same as an XML document, for Cube 3", toCube(cube.Write3)},
+	{"epilog", ".elg", "all events in one file, for KOJAK, Scalasca 1 and TAU's converters", epilog.Write},
 }
+
 
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
 	*model.Model) error {
