@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// benchBind measures what it costs, and brings, to keep each worker on a core of its own: nothing where workers
-// are always busy, and a wake-up by the kernel wherever one waits for another.
+// benchBind measures what it costs, and brings, to keep each worker on a core of its own: nothing where
+// workers are always busy, and a wake-up by the kernel wherever one waits for another.
 func benchBind(ctx context.Context, b *bench) error {
 	bin, err := b.whyslow(ctx)
 	if err != nil {
@@ -30,15 +30,16 @@ func benchBind(ctx context.Context, b *bench) error {
 			number(200, 20), "8", "0.1", number(40, 2)}},
 	}
 	rounds := b.pick(9, 2)
-	t := b.table("Workers bound to cores", fmt.Sprintf("whyslow run --bind core and --bind none in turns: medians of "+
-		"the ratios of %d rounds. Nothing is recorded.", rounds), "", "wall, bound / not", "CPU, bound / not",
+	t := b.table("Workers bound to cores", fmt.Sprintf("whyslow run --bind core and --bind none in turns: "+
+		"medians of the ratios of %d rounds. Nothing is recorded.", rounds), "", "wall, bound / not", "CPU, bound / not",
 		"ms, not bound")
 	for _, c := range cases {
 		var wall, cpu, ms []float64
 		for round := range rounds + 1 {
 			var took, used [2]float64
 			for i, bind := range []string{"none", "core"} {
-				cmd := exec.CommandContext(ctx, bin, append([]string{"run", "-q", "--no-trace", "--bind", bind}, c.line...)...)
+				flags := []string{"run", "-q", "--no-trace", "--bind", bind}
+				cmd := exec.CommandContext(ctx, bin, append(flags, c.line...)...)
 				var said bytes.Buffer
 				cmd.Stderr = &said
 				start := time.Now()

@@ -16,6 +16,7 @@ type experimentOptions struct {
 	repeats int
 	cores   int
 	quick   bool
+	dust    map[string]int
 	page    string
 	json    bool
 	memory  memoryBudget
@@ -44,11 +45,15 @@ Exit codes:
   130  interrupted; nothing is written`,
 		Example: `  whyslow experiment --quick
   whyslow experiment latency
+  whyslow experiment --pic workers=16 --repeats 1 pic
   whyslow experiment --json | jq '.experiments[].checks'`,
 		ValidArgs: experiment.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := experiment.CheckNames(args); err != nil {
 				return console.Misuse("experiment: %w", err)
+			}
+			if err := experiment.CheckDust(o.dust); err != nil {
+				return console.Misuse("experiment: --pic: %w", err)
 			}
 			if o.repeats < 0 || o.cores < 0 {
 				return console.Misuse("experiment: --repeats and --cores cannot be negative")
@@ -71,7 +76,8 @@ Exit codes:
 				func(error) {}) // runs are to end well
 			defer watched()
 			r, err := experiment.Execute(ctx, args,
-				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, NoMPI: whyNoMPI(),
+				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, Dust: o.dust,
+					NoMPI: whyNoMPI(),
 					Progress: func(done, all int, what string) {
 						line.Set("%d of %d runs done: %s", done, all, what)
 					}})
@@ -102,6 +108,8 @@ Exit codes:
 	f.IntVar(&o.repeats, "repeats", 0, "`number` of runs of each point (default: that of the experiment)")
 	f.IntVar(&o.cores, "cores", 0, "`number` of cores to use (default: those available)")
 	f.BoolVar(&o.quick, "quick", false, "small sizes: only check that everything works")
+	f.StringToIntVar(&o.dust, "pic", nil, "shape of pic and pic-mpi, `NAME=N,...`: mesh, particles, slabs,"+
+		" steps, workers (of each node; 16 as in the paper)")
 	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures"+
 		" go beside it")
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")

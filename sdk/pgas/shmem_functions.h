@@ -3,8 +3,8 @@
  *
  * GCC and Clang call the two functions below with the address of the function and that of its caller. Its
  * name is looked up once in the symbol table of the executable or library; when the trace is read, debug
- * information gives the source's name (Fortran's and C++'s are others), as for calls at all levels. Sites are in a table that is read
- * without locks and replaced when it grows. Each thread keeps a stack of the functions it has entered.
+ * information gives the source's name (Fortran's and C++'s are others), as for calls at all levels. Sites
+ * are in a table that is read without locks and replaced when it grows. Each thread keeps a stack of the functions it has entered.
  * Functions entered before shmem_init (main) are recorded when the trace begins. A function left by longjmp
  * is left here when its caller is.
  *
@@ -229,7 +229,7 @@ void whyslow_phase_begin(const char *name) {
     errno = saved;
 }
 
-/* whyslow_phase_end ends the innermost phase, and with it whatever began in it. Without one it does nothing. */
+/* whyslow_phase_end ends the innermost phase, and with it whatever began in it, if there is one. */
 void whyslow_phase_end(void) {
     int saved = errno;
     wss_local *l = &wss_mine;

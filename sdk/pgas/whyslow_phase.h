@@ -4,8 +4,8 @@
  *     ...
  *     whyslow_phase_end();
  *
- * A phase is a level of the call tree, around all that the thread does until it ends. Phases may be nested. One
- * that is not ended ends with the run. Phases begun before shmem_init count, too.
+ * A phase is a level of the call tree, around all that the thread does until it ends. Phases may be nested.
+ * One that is not ended ends with the run. Phases begun before shmem_init count, too.
  *
  * The program needs no library for this: without whyslow both do nothing. Link it as a position-independent
  * executable (the default of most compilers), or with libwhyslow-shmem. */

@@ -86,8 +86,8 @@ func convert(t *testing.T, text string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-const story = `#run {"program":"p","ended":"done","processes":[{"pid":1,"host":"a","cores":4},{"pid":2,"host":"b"}],` +
-	`"nodes":[{"node":0,"host":"a","process":0,"workers":1},{"node":1,"host":"b","process":1,"workers":1}]}
+const story = `#run {"program":"p","ended":"done","processes":[{"pid":1,"host":"a","cores":4},` +
+	`{"pid":2,"host":"b"}],"nodes":[{"node":0,"host":"a","process":0,"workers":1},{"node":1,"host":"b","process":1,"workers":1}]}
 #node 0
 #code 1 main function at=p.c:3:0
 #code 2 shmem_putmem bulk
@@ -176,8 +176,8 @@ func TestLongText(t *testing.T) {
 }
 
 func TestNoRegions(t *testing.T) {
-	if _, err := convert(t, "#node 0\n#code 1 f atomic\n#site 1 code=1\n0 Global.onProgramStarted\n"); err == nil ||
-		!strings.Contains(err.Error(), "no regions were recorded") {
+	_, err := convert(t, "#node 0\n#code 1 f atomic\n#site 1 code=1\n0 Global.onProgramStarted\n")
+	if err == nil || !strings.Contains(err.Error(), "no regions were recorded") {
 		t.Error(err)
 	}
 }

@@ -511,6 +511,7 @@ func (w *worker) bind() {
 	var only unix.CPUSet
 	only.Set(w.core)
 	if err := unix.SchedSetaffinity(0, &only); err != nil {
-		w.n.eng.cfg.Warn(fmt.Sprintf("worker %d of node %d cannot be bound to core %d: %v", w.id, w.n.id, w.core, err))
+		w.n.eng.cfg.Warn(fmt.Sprintf("worker %d of node %d cannot be bound to core %d: %v", w.id, w.n.id, w.core,
+			err))
 	}
 }

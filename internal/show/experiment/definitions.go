@@ -119,28 +119,6 @@ func crossedExperiment(where string, like Point) func(Options) *Experiment {
 	}
 }
 
-// dustExperiment: particle in cell, all on one node and on four. like is how a point runs.
-func dustExperiment(parameter string, like Point) func(Options) *Experiment {
-	return func(opt Options) *Experiment {
-		like := like
-		mesh, particles, slabs, steps, eps := 100, 1_000_000, 25, 10, "0.0001"
-		if opt.Quick {
-			mesh, particles, slabs, steps = 16, 2000, 8, 3
-		}
-		e := &Experiment{
-			Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps",
-				particles, mesh, mesh, mesh, slabs, steps),
-			Parameter: parameter, Repeats: 5, judge: judgePIC,
-		}
-		like.Workers, like.Program = 1, "pic/pic.fa"
-		for _, nodes := range []int{1, 4} {
-			like.Nodes, like.Args = nodes, append(append(words(mesh, particles, slabs, steps), eps), words(nodes)...)
-			e.add(nodes, strconv.Itoa(nodes), like)
-		}
-		return e
-	}
-}
-
 func (e *Experiment) add(value int, label string, p Point) {
 	p.Value, p.Label = int64(value), label
 	e.Points = append(e.Points, &p)

@@ -32,7 +32,8 @@ type Options struct {
 	Repeats int
 	// Cores is how many cores to use; 0 means all that are available.
 	Cores int
-	Quick bool // sizes that show that everything works, and nothing else
+	Dust  map[string]int // what is not as usual in the shape of particle in cell: CheckDust accepts it
+	Quick bool           // sizes that show that everything works, and nothing else
 	// NoMPI tells why there can be no MPI ranks, "" if there can: experiments that need them are left out.
 	NoMPI string
 	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to
@@ -63,7 +64,8 @@ type Experiment struct {
 	Parameter string   `json:"parameter"` // what differs between points
 	Repeats   int      `json:"repeats"`
 	Points    []*Point `json:"points"`
-	Checks    []Check  `json:"checks"` // what was expected, and whether it is so
+	Note      string   `json:"note,omitempty"` // what is to be known of the machine; "": nothing
+	Checks    []Check  `json:"checks"`         // what was expected, and whether it is so
 	judge     func(*Experiment) []Check
 	perCF     bool // O of each CF is shown
 	plain     bool // without a figure

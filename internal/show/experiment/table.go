@@ -46,6 +46,9 @@ func (r *Report) Text(w io.Writer) error {
 		if err := t.Flush(); err != nil {
 			return err
 		}
+		if e.Note != "" {
+			fmt.Fprintf(w, "\n%s.\n", e.Note)
+		}
 		fmt.Fprintln(w)
 		for _, c := range e.Checks {
 			fmt.Fprintf(w, "  %-3s  %s: %s\n", c.answer(), c.Claim, c.Saw)
@@ -100,6 +103,9 @@ func (r *Report) markdown(e *Experiment) string {
 		if i == 0 {
 			fmt.Fprintf(&b, "|--:%s|\n", strings.Repeat("|--:", len(row)-1))
 		}
+	}
+	if e.Note != "" {
+		fmt.Fprintf(&b, "\n%s.\n", e.Note)
 	}
 	fmt.Fprintf(&b, "\n%s\n\n", e.verdict())
 	for _, c := range e.Checks {
