@@ -39,7 +39,6 @@ var formats = []format{
 	{"epilog", ".elg", "all events in one file, for KOJAK, Scalasca 1 and TAU's converters", epilog.Write},
 }
 
-
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
 	*model.Model) error {
 	return func(ctx context.Context, w io.Writer, m *model.Model) error {
