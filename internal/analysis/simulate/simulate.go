@@ -205,6 +205,11 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			"%s своего времени ФВ ждали блокировок. Считается, что и на другой машине будет так же, кто бы ни "+
 				"держал их там.", words.Share{Part: g.locked, Whole: g.useful + g.locked})
 	}
+	if slices.Contains(g.m.Info.Off, trace.KindIdle.String()) {
+		doubt("When workers were parked was not recorded (%s), so costs include the time for which they waited.",
+			"Не записано, когда рабочие потоки бездействовали (%s), поэтому в издержки вошло ожидание.",
+			trace.KindIdle.String())
+	}
 	if g.steals > 0 {
 		doubt("CFs that were stolen go where they went.", "Украденные ФВ уходят туда же, куда и раньше.")
 	}
