@@ -37,6 +37,7 @@ var benches = []entry{
 	{"size", "bytes per event on disk", benchSize},
 	{"read", "reading a trace into the model, and SLOU", benchRead},
 	{"large", "a trace too large for memory: the model on disk, the index, opening it", benchLarge},
+	{"answers", "how long the page waits for answers about a large run", benchAnswers},
 	{"share", "a trace of 256 nodes, analysed by one process and by several", benchShare},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
 	{"follow", "how recent the page of a live run is, and what that takes", benchFollow},
@@ -66,6 +67,7 @@ type bench struct {
 	// The bench of being watched: blocks in a row of the matrices, and how often everything runs.
 	watchedBlocks, watchedPairs int
 	shareBlocks                 int // likewise of the run that is repeated on many nodes
+	answersBlocks               int // and of the one that the page is asked about
 }
 
 // pick returns the number for an ordinary or a quick run.

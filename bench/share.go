@@ -173,12 +173,17 @@ func megabytes(n int64) string { return fmt.Sprintf("%s MB", number(float64(n)/1
 // manyNodes makes the trace; took is its size, and how long that took.
 func (b *bench) manyNodes(ctx context.Context, whyslow string) (dir string, stats replicate.Stats,
 	took peakOf, err error) {
+	return b.repeated(ctx, whyslow, b.pick(b.shareBlocks, 6), b.pick(64, 3))
+}
+
+// repeated makes a trace of the Cholesky example with so many blocks in a row at 4 nodes, repeated.
+func (b *bench) repeated(ctx context.Context, whyslow string, blocks, copies int) (dir string,
+	stats replicate.Stats, took peakOf, err error) {
 	one, err := b.temp()
 	if err != nil {
 		return "", stats, took, err
 	}
 	one = filepath.Join(one, "one")
-	blocks := b.pick(b.shareBlocks, 6)
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, whyslow, "run", "-q", "-n", "4", "-w", "1", "-o", one,
 		"../examples/cholesky/cholesky.fa", strconv.Itoa(blocks), "4")
@@ -195,7 +200,7 @@ func (b *bench) manyNodes(ctx context.Context, whyslow string) (dir string, stat
 		return "", stats, took, err
 	}
 	begin := time.Now()
-	stats, err = replicate.Write(ctx, dir, r, replicate.Options{Copies: b.pick(64, 3), Crossing: 0.1})
+	stats, err = replicate.Write(ctx, dir, r, replicate.Options{Copies: copies, Crossing: 0.1})
 	took.CPUNS = time.Since(begin).Nanoseconds()
 	if err == nil {
 		took.Bytes, err = diskBytes(dir)

@@ -252,6 +252,9 @@ func Make[T any](m *Model, n int) []T { return memory.Make[T](m.spill, n) }
 // Append is append, with the list where Make would put it.
 func Append[T any](m *Model, list []T, v T) []T { return memory.Append(m.spill, list, v) }
 
+// OnDisk tells whether the columns are in a Spill.
+func (m *Model) OnDisk() bool { return m.spill != nil }
+
 // Unread says in English what could not be read.
 func (m *Model) Unread() []string {
 	out := []string{}

@@ -18,7 +18,7 @@ type divider struct {
 	starved starvation
 	awaited []awaited
 	visit   func(*Piece)
-	within  model.Interval // what is visited; all is divided
+	within  model.Interval // what is visited; the rest is only added up
 	regions workerRegions
 	sole    bool // there are no CFs, but regions
 
@@ -57,8 +57,12 @@ func (d *divider) run() error {
 			}
 			continue
 		}
-		d.gap(e, a, v.From)
-		d.execution(e, v)
+		if Shares(d.within, a, v.To) {
+			d.gap(e, a, v.From)
+			d.execution(e, v)
+		} else {
+			d.clip(Piece{From: a, To: v.To, Factor: FactorS})
+		}
 		a = v.To
 	}
 	d.tail(a)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -65,19 +66,17 @@ func OnlyRegions(m *model.Model) bool {
 }
 
 // search finds out what the regions of the run say.
-func (c *computation) search(ctx context.Context) error {
-	if c.m.Count[trace.KindEntered] == 0 {
-		return nil
+func search(ctx context.Context, m *model.Model, found *pattern.Result, g procs.Group) (*regions, error) {
+	if m.Count[trace.KindEntered] == 0 {
+		return nil, nil
 	}
-	found := c.opt.Patterns
 	if found == nil {
 		var err error
-		if found, err = pattern.Compute(ctx, c.m, c.group); err != nil || found == nil {
-			return err
+		if found, err = pattern.Compute(ctx, m, g); err != nil || found == nil {
+			return nil, err
 		}
 	}
-	c.regions = &regions{found, OnlyRegions(c.m)}
-	return nil
+	return &regions{found, OnlyRegions(m)}, nil
 }
 
 // workerRegions is what is known of the regions of one worker.

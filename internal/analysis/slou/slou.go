@@ -51,6 +51,35 @@ type Options struct {
 	// Within, unless nil, is the only part of the run that counts. What is there is as in the division of the
 	// whole run, cut at its ends.
 	Within *Interval
+	// Prepared is what Prepare has made of the same model, with the same Rule and Patterns; nil: it is made.
+	Prepared *Prepared
+}
+
+// Prepared is what all divisions of a run have in common, whatever part of it counts.
+type Prepared struct {
+	facts   *facts
+	queue   *queue
+	awaited []awaited
+	regions *regions
+}
+
+// Prepare makes what several divisions of a run take, see Options.Prepared: one of a short interval then takes
+// little more than going through the executions. All members of g call it. It fails when ctx ends.
+func Prepare(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Prepared, error) {
+	p := &Prepared{}
+	var err error
+	if p.regions, err = search(ctx, m, opt.Patterns, g); err != nil {
+		return nil, err
+	}
+	var wg procs.Goroutines
+	wg.Go(func() { p.facts = newFacts(m, opt.Rule.dataOnly()) })
+	p.queue, err = findQueue(m, g)
+	wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	p.awaited, err = findAwaited(m, p.facts, opt.Rule.dataOnly(), g)
+	return p, err
 }
 
 // computation is a division in progress, in one of the processes that share the run.
@@ -58,33 +87,23 @@ type computation struct {
 	m       *model.Model
 	opt     Options
 	group   procs.Group
-	facts   *facts
-	queue   *queue
-	awaited []awaited
 	workers []model.WorkerID // of own nodes
 	within  model.Interval   // what counts: opt.Within
 	splits  []splitKey       // opt.Splits
 	window  int64            // length of the windows, 0 for none
-	regions *regions
+	*Prepared
 }
 
 func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*computation, error) {
-	c := &computation{m: m, opt: opt, group: g, within: opt.Within.Of(m)}
+	c := &computation{m: m, opt: opt, group: g, within: opt.Within.Of(m), Prepared: opt.Prepared}
 	for id := range m.OwnWorkers() {
 		c.workers = append(c.workers, id)
 	}
-	if err := c.search(ctx); err != nil {
-		return nil, err
+	if c.Prepared != nil {
+		return c, nil
 	}
-	var wg procs.Goroutines
-	wg.Go(func() { c.facts = newFacts(m, opt.Rule.dataOnly()) })
 	var err error
-	c.queue, err = findQueue(m, g)
-	wg.Wait()
-	if err != nil {
-		return nil, err
-	}
-	c.awaited, err = findAwaited(m, c.facts, opt.Rule.dataOnly(), g)
+	c.Prepared, err = Prepare(ctx, m, opt, g)
 	return c, err
 }
 

@@ -59,6 +59,7 @@ type Snapshot struct {
 	counts           lazy[[]int64]
 	search           lazy[*story.Index]
 	report           lazy[*report.Everything]
+	division         lazy[*slou.Prepared]
 	english, russian lazy[[]byte]
 }
 
@@ -209,10 +210,17 @@ func (s *Snapshot) AllReasons(lang string) (*Reasons, error) {
 
 // Reasons divides an interval of the run as a report does, with sentences in a language, "en" or "ru".
 func (s *Snapshot) Reasons(ctx context.Context, from, to int64, lang string) (*Reasons, error) {
+	common, err := computed(s, &s.division, func() (*slou.Prepared, error) {
+		return slou.Prepare(s.ctx, s.Model, slou.Options{}, procs.Alone())
+	})
+	if err != nil {
+		return nil, err
+	}
 	var out *Reasons
-	err := s.Do(ctx, slouBytes*int64(s.Model.Executions()), func(ctx context.Context) error {
+	err = s.Do(ctx, slouBytes*int64(s.Model.Executions()), func(ctx context.Context) error {
 		in := slou.Interval{FromNS: from, ToNS: to}
-		res, err := slou.Compute(ctx, s.Model, slou.Options{Parallel: s.parallel, Within: &in}, procs.Alone())
+		res, err := slou.Compute(ctx, s.Model, slou.Options{Parallel: s.parallel, Within: &in, Prepared: common},
+			procs.Alone())
 		if err != nil {
 			return err
 		}

@@ -258,7 +258,8 @@ func (c *computation) do(a *analysis, g procs.Group) error {
 }
 
 // all does the analyses, those at once that do not wait for each other. Several processes do one after the
-// other: all of them must exchange in the same order.
+// other: all of them must exchange in the same order. So does one whose model is on disk: at once they would
+// need more memory, and take each other's pages away.
 func (c *computation) all(g procs.Group) {
 	done := map[string]chan struct{}{}
 	var names []string
@@ -272,7 +273,7 @@ func (c *computation) all(g procs.Group) {
 	running := slices.Clone(names)
 	c.want.tell(running...)
 	for i, a := range list {
-		if g.Size() > 1 {
+		if g.Size() > 1 || c.model.OnDisk() {
 			a.after = names[:i]
 		}
 		wg.Go(func() {
