@@ -253,6 +253,25 @@ func TestMPILocalDir(t *testing.T) {
 	}
 }
 
+// Workers of ranks on one computer are bound to cores that no other has.
+func TestMPIBind(t *testing.T) {
+	needMPI(t)
+	if crew.AvailableCores() < 2 {
+		t.Skip("there is one core")
+	}
+	t.Parallel()
+	home, dir := lunaHome(t), manyDir(t, map[string]string{"loud.fa": loud})
+	must(t, dir, home, 0, "mpirun -n 2 whyslow run -q -w 1 --bind core -o t.trace loud.fa")
+	info, err := trace.ReadRunInfo(filepath.Join(dir, "t.trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := info.Nodes[0].Bound, info.Nodes[1].Bound
+	if len(a) != 1 || len(b) != 1 || a[0] == b[0] || info.Settings["bind"] != "core" {
+		t.Errorf("bound to %v and %v, settings %v", a, b, info.Settings)
+	}
+}
+
 // Without MPI in it the program says what to do, and each verb that one process can do is done once.
 func TestNotBuiltForMPI(t *testing.T) {
 	if crew.HasMPI() {
