@@ -275,6 +275,11 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 			e.Balanced.Emit(s, 1, node(i), 12, 84, 12)
 		}
 	})
+	fixed("GlobalEvents.onUsage", func(n int) {
+		for range n {
+			e.Usage.Emit(s, 150, 80<<20, 30<<20, 9)
+		}
+	})
 	fixed("SyncEvents.onReleased", func(n int) {
 		for range n {
 			e.Released.Emit(s, 7)

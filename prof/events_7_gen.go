@@ -333,6 +333,88 @@ func (e *Balanced) connectAny(name string, priority int, f func(s *Stream, a *An
 	})
 }
 
+// Usage is GlobalEvents.onUsage: What the node's process uses; emitted by `system_module`.
+//   - load: CPU time since the last such event, in percent of a core
+//   - resident: memory of the process that is in use
+//   - arenas: memory that the run-time system keeps for itself and for DFs
+//   - threads: threads of the process
+type Usage struct {
+	Event[func(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64)]
+}
+
+// Emit records the event at the present time.
+func (e *Usage) Emit(s *Stream, load uint64, resident int64, arenas int64, threads uint64) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, load, resident, arenas, threads)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Usage) EmitAt(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, load, resident, arenas, threads)
+	}
+}
+
+func (e *Usage) emitNow(s *Stream, load uint64, resident int64, arenas int64, threads uint64) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, load, resident, arenas, threads)
+		return
+	}
+	rec := w.TryReserve(5)
+	if rec == nil {
+		e.emitSlow(s, load, resident, arenas, threads)
+		return
+	}
+	_ = rec[4]
+	rec[1] = load
+	rec[2] = uint64(resident)
+	rec[3] = uint64(arenas)
+	rec[4] = threads
+	rec[0] = trace.Header(clock.Now(), trace.KindUsage)
+}
+
+func (e *Usage) emitSlow(s *Stream, load uint64, resident int64, arenas int64, threads uint64) {
+	e.emit(s, clock.Now(), load, resident, arenas, threads)
+}
+
+func (e *Usage) emit(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(5)
+		if rec == nil {
+			rec = w.Reserve(5)
+		}
+		_ = rec[4]
+		rec[1] = load
+		rec[2] = uint64(resident)
+		rec[3] = uint64(arenas)
+		rec[4] = threads
+		rec[0] = trace.Header(t, trace.KindUsage)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, load, resident, arenas, threads)
+	}
+}
+
+func (e *Usage) handle(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64) {
+	e.run(&e.event, func(f func(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64)) {
+		f(s, t, load, resident, arenas, threads)
+	})
+}
+func (e *Usage) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindUsage.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, load, uint64(resident), uint64(arenas), threads)
+		f(s, a)
+	})
+}
+
 // WaitStarted is SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
 //   - name: name of the lock, resource or collective
 type WaitStarted struct {
@@ -394,75 +476,6 @@ func (e *WaitStarted) connectAny(name string, priority int, f func(s *Stream, a 
 		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindWaitStarted.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, name trace.Name) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(name))
-		f(s, a)
-	})
-}
-
-// WaitEnded is SyncEvents.onWaitEnded: The wait is over.
-//   - name: name of the lock, resource or collective
-type WaitEnded struct {
-	Event[func(s *Stream, t int64, name trace.Name)]
-}
-
-// Emit records the event at the present time.
-func (e *WaitEnded) Emit(s *Stream, name trace.Name) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, name)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *WaitEnded) EmitAt(s *Stream, t int64, name trace.Name) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, name)
-	}
-}
-
-func (e *WaitEnded) emitNow(s *Stream, name trace.Name) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, name)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, name)
-		return
-	}
-	_ = rec[1]
-	rec[1] = uint64(name)
-	rec[0] = trace.Header(clock.Now(), trace.KindWaitEnded)
-}
-
-func (e *WaitEnded) emitSlow(s *Stream, name trace.Name) { e.emit(s, clock.Now(), name) }
-
-func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(name)
-		rec[0] = trace.Header(t, trace.KindWaitEnded)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, name)
-	}
-}
-
-func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
-	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
-}
-func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindWaitEnded.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, name trace.Name) {
 		a := s.begin(spec, t)
 		defer s.end()

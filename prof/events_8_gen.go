@@ -7,6 +7,75 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// WaitEnded is SyncEvents.onWaitEnded: The wait is over.
+//   - name: name of the lock, resource or collective
+type WaitEnded struct {
+	Event[func(s *Stream, t int64, name trace.Name)]
+}
+
+// Emit records the event at the present time.
+func (e *WaitEnded) Emit(s *Stream, name trace.Name) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, name)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *WaitEnded) EmitAt(s *Stream, t int64, name trace.Name) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, name)
+	}
+}
+
+func (e *WaitEnded) emitNow(s *Stream, name trace.Name) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, name)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, name)
+		return
+	}
+	_ = rec[1]
+	rec[1] = uint64(name)
+	rec[0] = trace.Header(clock.Now(), trace.KindWaitEnded)
+}
+
+func (e *WaitEnded) emitSlow(s *Stream, name trace.Name) { e.emit(s, clock.Now(), name) }
+
+func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(name)
+		rec[0] = trace.Header(t, trace.KindWaitEnded)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, name)
+	}
+}
+
+func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
+	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
+}
+func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindWaitEnded.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, name trace.Name) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(name))
+		f(s, a)
+	})
+}
+
 // Collective is SyncEvents.onCollective: The region just entered is a collective operation of these nodes.
 //   - kind: what it does: `barrier`, `notify`, `wait`, `broadcast`, `scatter`, `gather`, `reduce`, `gather-all`, `exchange`, `permute`, `all-reduce`, `collect`, `prefix-reduce`, `alloc`, `free`, `start`, `finish`
 //   - sync: which data may be used before all have entered and after one has left, as `IN/OUT` of `all`, `my` and `no`; empty if the interface has no such modes
@@ -388,75 +457,6 @@ func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any
 		return e.Connect(name, priority, nil)
 	}
 	spec := trace.KindEntered.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
-		a := s.begin(spec, t)
-		defer s.end()
-		a.Words = append(a.Words, uint64(region))
-		f(s, a)
-	})
-}
-
-// Exited is RegionEvents.onExited: The worker leaves it.
-//   - region: the region, and where it is called
-type Exited struct {
-	Event[func(s *Stream, t int64, region trace.Site)]
-}
-
-// Emit records the event at the present time.
-func (e *Exited) Emit(s *Stream, region trace.Site) {
-	if e.state.Load() != 0 {
-		e.emitNow(s, region)
-	}
-}
-
-// EmitAt records the event at the time t, see Now.
-func (e *Exited) EmitAt(s *Stream, t int64, region trace.Site) {
-	if e.state.Load() != 0 {
-		e.emit(s, t, region)
-	}
-}
-
-func (e *Exited) emitNow(s *Stream, region trace.Site) {
-	w := s.trace
-	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, region)
-		return
-	}
-	rec := w.TryReserve(2)
-	if rec == nil {
-		e.emitSlow(s, region)
-		return
-	}
-	_ = rec[1]
-	rec[1] = uint64(region)
-	rec[0] = trace.Header(clock.Now(), trace.KindExited)
-}
-
-func (e *Exited) emitSlow(s *Stream, region trace.Site) { e.emit(s, clock.Now(), region) }
-
-func (e *Exited) emit(s *Stream, t int64, region trace.Site) {
-	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
-		if rec == nil {
-			rec = w.Reserve(2)
-		}
-		_ = rec[1]
-		rec[1] = uint64(region)
-		rec[0] = trace.Header(t, trace.KindExited)
-	}
-	if e.state.Load()&handled != 0 {
-		e.handle(s, t, region)
-	}
-}
-
-func (e *Exited) handle(s *Stream, t int64, region trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
-}
-func (e *Exited) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
-	if f == nil {
-		return e.Connect(name, priority, nil)
-	}
-	spec := trace.KindExited.Spec()
 	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
 		a := s.begin(spec, t)
 		defer s.end()

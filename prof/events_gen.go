@@ -46,6 +46,7 @@ type Events struct {
 	Lost              Lost              // GlobalEvents.onLost
 	ThreadTime        ThreadTime        // GlobalEvents.onThreadTime
 	Balanced          Balanced          // GlobalEvents.onBalanced
+	Usage             Usage             // GlobalEvents.onUsage
 	WaitStarted       WaitStarted       // SyncEvents.onWaitStarted
 	WaitEnded         WaitEnded         // SyncEvents.onWaitEnded
 	Collective        Collective        // SyncEvents.onCollective
@@ -102,6 +103,7 @@ func (e *Events) all() []hub {
 		&e.Lost,
 		&e.ThreadTime,
 		&e.Balanced,
+		&e.Usage,
 		&e.WaitStarted,
 		&e.WaitEnded,
 		&e.Collective,
@@ -158,6 +160,7 @@ func (e *Events) number() {
 	e.Lost.kind = trace.KindLost
 	e.ThreadTime.kind = trace.KindThreadTime
 	e.Balanced.kind = trace.KindBalanced
+	e.Usage.kind = trace.KindUsage
 	e.WaitStarted.kind = trace.KindWaitStarted
 	e.WaitEnded.kind = trace.KindWaitEnded
 	e.Collective.kind = trace.KindCollective

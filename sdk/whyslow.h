@@ -355,6 +355,7 @@ enum {
     WS_LOST = 79, /* GlobalEvents.onLost */
     WS_THREAD_TIME = 80, /* GlobalEvents.onThreadTime */
     WS_BALANCED = 81, /* GlobalEvents.onBalanced */
+    WS_USAGE = 82, /* GlobalEvents.onUsage */
     WS_WAIT_STARTED = 96, /* SyncEvents.onWaitStarted */
     WS_WAIT_ENDED = 97, /* SyncEvents.onWaitEnded */
     WS_COLLECTIVE = 98, /* SyncEvents.onCollective */
@@ -1001,6 +1002,25 @@ static inline void ws_balanced(ws_stream *s, ws_site site, int to, uint64_t coun
     if (s->cap) ws_balanced_at(s, ws_now(), site, to, count, ahead, there);
 }
 
+/* GlobalEvents.onUsage: What the node's process uses; emitted by "system_module".
+ *   load: CPU time since the last such event, in percent of a core
+ *   resident: memory of the process that is in use
+ *   arenas: memory that the run-time system keeps for itself and for DFs
+ *   threads: threads of the process */
+static inline void ws_usage_at(ws_stream *s, int64_t t, uint64_t load, int64_t resident, int64_t arenas,
+        uint64_t threads) {
+    uint64_t *r = ws_reserve(s, 5, t);
+    if (!r) return;
+    r[1] = load;
+    r[2] = (uint64_t)resident;
+    r[3] = (uint64_t)arenas;
+    r[4] = threads;
+    ws_commit(r, t, WS_USAGE);
+}
+static inline void ws_usage(ws_stream *s, uint64_t load, int64_t resident, int64_t arenas, uint64_t threads) {
+    if (s->cap) ws_usage_at(s, ws_now(), load, resident, arenas, threads);
+}
+
 /* SyncEvents.onWaitStarted: The worker waits for a lock, exclusive resource or collective.
  *   name: name of the lock, resource or collective */
 static inline void ws_wait_started_at(ws_stream *s, int64_t t, ws_name name) {
@@ -1567,6 +1587,7 @@ static const wsi_layout wsi_standard[] = {
     {79, 0, 4, 0, "GlobalEvents", "onLost", 0, {WSI_UINT, WSI_NS, WSI_NS, WSI_UINT}},
     {80, 0, 5, 0, "GlobalEvents", "onThreadTime", 0, {WSI_NS, WSI_NS, WSI_NS, WSI_INT, WSI_NS}},
     {81, 0, 5, 0, "GlobalEvents", "onBalanced", 0, {WSI_SITE, WSI_NODE, WSI_UINT, WSI_NS, WSI_NS}},
+    {82, 0, 4, 0, "GlobalEvents", "onUsage", 0, {WSI_UINT, WSI_BYTES, WSI_BYTES, WSI_UINT}},
     {96, 0, 1, 0, "SyncEvents", "onWaitStarted", 0, {WSI_NAME}},
     {97, 0, 1, 0, "SyncEvents", "onWaitEnded", 0, {WSI_NAME}},
     {98, 0, 8, 0, "SyncEvents", "onCollective", 0, {WSI_NAME, WSI_NAME, WSI_NODE, WSI_UINT, WSI_UINT,

@@ -146,6 +146,7 @@ const (
 	KindLost
 	KindThreadTime
 	KindBalanced
+	KindUsage
 )
 
 // Standard kinds of SyncEvents.
@@ -318,6 +319,12 @@ var kinds = []KindSpec{
 		{Name: "ahead", Type: FieldNS, Doc: "work ahead of this node when it was decided"},
 		{Name: "there", Type: FieldNS, Doc: "work ahead of the other node"}},
 		"A balancer has CFs moved to another node."},
+	{KindUsage, "GlobalEvents", "onUsage", nil, []Field{
+		{Name: "load", Type: FieldUint, Doc: "CPU time since the last such event, in percent of a core"},
+		{Name: "resident", Type: FieldBytes, Doc: "memory of the process that is in use"},
+		{Name: "arenas", Type: FieldBytes, Doc: "memory that the run-time system keeps for itself and for DFs"},
+		{Name: "threads", Type: FieldUint, Doc: "threads of the process"}},
+		"What the node's process uses; emitted by `system_module`."},
 
 	{KindWaitStarted, "SyncEvents", "onWaitStarted", nil, []Field{fWaitName},
 		"The worker waits for a lock, " +

@@ -16,13 +16,22 @@ type Copy struct {
 	What CopyChange
 }
 
-// Queue is the length of a queue of a node at a time.
+// Queue is the length of a queue of a node at a time, or how much its process uses of something.
 type Queue struct {
 	Time   int64
 	Length int64
 	Node   int32
-	Peer   int32 // messages to that node; -1: CFs that are ready
+	Peer   int32 // messages to that node, or one of those that follow
 }
+
+// What Queue.Peer says if it is no node.
+const (
+	OfReady    int32 = -1 - iota // CFs that are ready
+	OfLoad                       // CPU time, in percent of a core
+	OfResident                   // bytes in memory
+	OfArenas                     // bytes of the run-time system
+	OfThreads
+)
 
 // CopyChange says what happened to a copy of a DF.
 type CopyChange uint8

@@ -304,9 +304,13 @@ func (s *stream) rare(t int64, kind trace.Kind, a []uint64) {
 	case trace.KindThreadTime:
 		s.threadTime(t, a)
 	case trace.KindReadyQueue:
-		s.queues.add(Queue{t, length(a[0]), int32(s.Node), -1})
+		s.queues.add(Queue{t, length(a[0]), int32(s.Node), OfReady})
 	case trace.KindSendQueue:
 		s.queues.add(Queue{t, length(a[1]), int32(s.Node), node32(a[0])})
+	case trace.KindUsage:
+		for i, of := range []int32{OfLoad, OfResident, OfArenas, OfThreads} {
+			s.queues.add(Queue{t, length(a[i]), int32(s.Node), of})
+		}
 	case trace.KindLost:
 		s.Lost = append(s.Lost, loss{Count: a[0], First: int64(a[1]), Last: int64(a[2]), Stream: a[3]})
 	case trace.KindClockSync:

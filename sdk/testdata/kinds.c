@@ -80,6 +80,7 @@ int main(void) {
     ws_blocked_at(s, 375, cf, 5, lock, broadcast, sync, 0);
     ws_thread_time_at(s, 375, 1, 20, 10, 4, 2);
     ws_balanced_at(s, 375, site, 2, 12, 84, 12);
+    ws_usage_at(s, 375, 150, 80, 30, 9);
     ws_put_at(s, 376, 2, 4096, 0);
     ws_get_at(s, 377, 1, 8192, 5);
     ws_remote_atomic_at(s, 378, 2, 8);

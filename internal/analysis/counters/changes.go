@@ -27,6 +27,10 @@ const (
 	messageFlew // all of its way is known
 	readyLength
 	sendLength
+	loadLevel
+	residentLevel
+	arenasLevel
+	threadsLevel
 	innerChanged
 	outerChanged
 	firstOfMessage
@@ -71,6 +75,10 @@ var effects = func() (list [kinds][]effect) {
 	both(messageFlew, 1, true, flightNS)
 	both(readyLength, 1, true, readyQueue)
 	both(sendLength, 1, true, sendQueue)
+	both(loadLevel, 1, true, load)
+	both(residentLevel, 1, true, resident)
+	both(arenasLevel, 1, true, arenas)
+	both(threadsLevel, 1, true, threads)
 	both(innerChanged, 1, true, inner)
 	both(outerChanged, 1, true, outer)
 	for what := range messageChange(1 << messageBits) {

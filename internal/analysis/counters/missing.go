@@ -61,6 +61,9 @@ func unknown(m *model.Model, counts *[trace.FirstUserKind]uint64) (out [quantiti
 	})
 	out[readyQueue] = counts[trace.KindReadyQueue] == 0
 	out[sendQueue] = counts[trace.KindSendQueue] == 0
+	for _, q := range []quantity{load, resident, arenas, threads} {
+		out[q] = counts[trace.KindUsage] == 0
+	}
 	out[inner] = counts[trace.KindRelations] == 0 &&
 		(out[inner] || counts[trace.KindCFCreated] == 0 || counts[trace.KindDFCreate] == 0)
 	out[outer] = out[inner]

@@ -44,6 +44,10 @@ const (
 	inner
 	outer
 	readyQueue
+	load // of the node's process, as is what follows
+	resident
+	arenas
+	threads
 	// Of links.
 	messages
 	messageBytes
@@ -111,6 +115,18 @@ var table = []Property{
 	{"ready_queue", "node", "count", "level", Text{"Ready queue", "Очередь готовых"},
 		Text{"CFs that are ready and not started, as recorded last.",
 			"ФВ, готовые и ещё не запущенные, по последней записи."}, readyQueue, "ready_queue"},
+	{"load", "node", "count", "level", Text{"CPU of the process, %", "Процессор, %"},
+		Text{"CPU time that the node's process takes, in percent of a core. system_module records it.",
+			"Процессорное время процесса узла, в процентах одного ядра. Записывает system_module."}, load, ""},
+	{"resident", "node", "bytes", "level", Text{"Memory of the process", "Память процесса"},
+		Text{"Memory of the node's process that is in use. system_module records it.",
+			"Занятая память процесса узла. Записывает system_module."}, resident, ""},
+	{"arenas", "node", "bytes", "level", Text{"Memory of the run-time system", "Память исполнительной системы"},
+		Text{"Memory that the run-time system keeps for itself and for DFs. system_module records it.",
+			"Память исполнительной системы: её собственная и ФД. Записывает system_module."}, arenas, ""},
+	{"threads", "node", "count", "level", Text{"Threads of the process", "Потоки процесса"},
+		Text{"Threads of the node's process. system_module records them.",
+			"Потоки процесса узла. Записывает system_module."}, threads, ""},
 	{"messages", "link", "count", "amount", Text{"Messages", "Сообщения"},
 		Text{"DFs and CFs sent.", "Отправленные ФД и ФВ."}, messages, "messages_sent"},
 	{"message_bytes", "link", "bytes", "amount", Text{"Message bytes", "Байты сообщений"},

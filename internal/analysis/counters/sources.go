@@ -21,6 +21,7 @@ const (
 	sent
 	readyQueues
 	sendQueues
+	used
 	related
 	families
 )
@@ -36,6 +37,8 @@ func (q quantity) family() family {
 		return readyQueues
 	case sendQueue:
 		return sendQueues
+	case load, resident, arenas, threads:
+		return used
 	case inner, outer:
 		return related
 	}
@@ -66,7 +69,8 @@ type relation struct{ t, inner, outer int64 }
 func (s *source) record(g family) *record {
 	m := s.m
 	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: 2 * len(m.MadeTime),
-		sent: 2 * (len(m.DFMessages) + len(m.Moves)), readyQueues: len(m.Queues), sendQueues: len(m.Queues)}
+		sent: 2 * (len(m.DFMessages) + len(m.Moves)), readyQueues: len(m.Queues), sendQueues: len(m.Queues),
+		used: len(m.Queues)}
 	sized := g != existing && (g != lives || s.weighted)
 	return newRecord(m, m.Start, m.End, about[g], sized, func(emit func(c change)) { s.changes(g, emit) })
 }
@@ -95,12 +99,16 @@ func (s *source) changes(g family, emit func(c change)) {
 			}
 		})
 	case readyQueues:
-		for q, d := range s.queues(false) {
+		for q, d := range s.queues(func(of int32) bool { return of == model.OfReady }) {
 			emit(change{q.Time, d, q.Node, readyLength})
 		}
 	case sendQueues:
-		for q, d := range s.queues(true) {
+		for q, d := range s.queues(func(of int32) bool { return of >= 0 }) {
 			emit(change{q.Time, d, s.links.find(q.Node, q.Peer), sendLength})
+		}
+	case used:
+		for q, d := range s.queues(func(of int32) bool { return of < model.OfReady }) {
+			emit(change{q.Time, d, q.Node, usedLevel(q.Peer)})
 		}
 	case related:
 		if s.relation == nil {
@@ -181,13 +189,16 @@ func destructions(m *model.Model) iter.Seq[*model.Copy] {
 	}
 }
 
-// queues gives the samples of the queues of messages, or of ready CFs, and by how much each changes the
+// usedLevel is the kind of a change of what a process uses.
+func usedLevel(of int32) kind { return loadLevel + kind(model.OfLoad-of) }
+
+// queues gives the samples of some queues, or of what processes use, and by how much each changes the
 // length of its queue. A length holds until the next one is recorded: so the levels follow what was recorded,
 // not what happened in between.
-func (s *source) queues(messages bool) iter.Seq2[*model.Queue, int64] {
+func (s *source) queues(wanted func(of int32) bool) iter.Seq2[*model.Queue, int64] {
 	return func(yield func(q *model.Queue, d int64) bool) {
 		list := slices.DeleteFunc(slices.Clone(s.m.Queues), func(q model.Queue) bool {
-			return q.Peer >= 0 != messages || !s.m.Own(int(q.Node))
+			return !wanted(q.Peer) || !s.m.Own(int(q.Node))
 		})
 		slices.SortStableFunc(list, func(a, b model.Queue) int { return cmp.Compare(a.Time, b.Time) })
 		now := map[queueKey]int64{}

@@ -140,7 +140,12 @@ func (s *Sums) event(node int32, t int64, k trace.Kind, a []uint64) {
 			message(peer(a[1]), node, lands)
 		}
 	case trace.KindReadyQueue:
-		queue(-1, length(a[0]), node, readyLength)
+		queue(model.OfReady, length(a[0]), node, readyLength)
+	case trace.KindUsage:
+		for i, v := range a[:4] {
+			of := model.OfLoad - int32(i)
+			queue(of, length(v), node, usedLevel(of))
+		}
 	case trace.KindSendQueue:
 		queue(peer(a[0]), length(a[1]), s.links.number(node, peer(a[0])), sendLength)
 	case trace.KindRelations:

@@ -1,4 +1,4 @@
-//go:build !no_logger_module || !no_df_events_module || !no_cf_events_module || !no_global_events_module
+//go:build !no_logger_module || !no_df_events_module || !no_cf_events_module || !no_global_events_module || !no_naive_logger_module
 
 package modules
 
