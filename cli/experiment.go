@@ -15,6 +15,7 @@ import (
 type experimentOptions struct {
 	repeats int
 	cores   int
+	blocks  []string
 	quick   bool
 	dust    map[string]int
 	page    string
@@ -33,6 +34,10 @@ the DFs sent between nodes. A real program, particle in cell, runs on one node a
 expectation is checked. Points are compared within rounds in which they take turns; where other
 programs disturb that, the answer is 'too busy to say'.
 
+What profiling costs is measured on a product of block matrices: 'profiling' has the modes functions,
+memory and both; 'naive' a trace, beside logging that opens and closes a file for each event. Every
+run is compared with runs without profiling beside it, and with a control.
+
 Names: starvation, overhead, latency, pic run their nodes in one process, with emulated links;
 overhead-mpi, latency-shm, latency-tcp, pic-mpi run a process for each node. The latter need mpirun
 and a whyslow built with MPI; otherwise they are skipped. Without names all of them run, which takes
@@ -46,6 +51,7 @@ Exit codes:
 		Example: `  whyslow experiment --quick
   whyslow experiment latency
   whyslow experiment --pic workers=16 --repeats 1 pic
+  whyslow experiment profiling naive --blocks=20x200,40x100
   whyslow experiment --json | jq '.experiments[].checks'`,
 		ValidArgs: experiment.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +63,14 @@ Exit codes:
 			}
 			if o.repeats < 0 || o.cores < 0 {
 				return console.Misuse("experiment: --repeats and --cores cannot be negative")
+			}
+			var blocks []experiment.Blocks
+			for _, text := range o.blocks {
+				b, err := experiment.ParseBlocks(text)
+				if err != nil {
+					return console.Misuse("experiment: --blocks: %w", err)
+				}
+				blocks = append(blocks, b)
 			}
 			if err := o.memory.check("experiment", 1); err != nil {
 				return err
@@ -77,7 +91,7 @@ Exit codes:
 			defer watched()
 			r, err := experiment.Execute(ctx, args,
 				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, Dust: o.dust,
-					NoMPI: whyNoMPI(),
+					NoMPI: whyNoMPI(), Blocks: blocks,
 					Progress: func(done, all int, what string) {
 						line.Set("%d of %d runs done: %s", done, all, what)
 					}})
@@ -107,6 +121,8 @@ Exit codes:
 	f := cmd.Flags()
 	f.IntVar(&o.repeats, "repeats", 0, "`number` of runs of each point (default: that of the experiment)")
 	f.IntVar(&o.cores, "cores", 0, "`number` of cores to use (default: those available)")
+	f.StringSliceVar(&o.blocks, "blocks", nil, "`sizes` of the matrices of profiling and naive: 20x200 is"+
+		" 20 x 20 blocks of 200 x 200")
 	f.BoolVar(&o.quick, "quick", false, "small sizes: only check that everything works")
 	f.StringToIntVar(&o.dust, "pic", nil, "shape of pic and pic-mpi, `NAME=N,...`: mesh, particles, slabs,"+
 		" steps, workers (of each node; 16 as in the paper)")

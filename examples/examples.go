@@ -6,4 +6,5 @@ import "embed"
 // Experiments are the programs of the experiments: a folder each, with all that it is compiled from.
 //
 //go:embed chains/*.fa chains/*.cpp granularity/*.fa granularity/*.cpp crossed/*.fa crossed/*.cpp pic/*.fa pic/*.cpp pic/*.hpp
+//go:embed mxm/*.fa mxm/*.cpp
 var Experiments embed.FS

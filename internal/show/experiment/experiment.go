@@ -1,7 +1,8 @@
 // Package experiment runs the experiments that show that the factors follow what they are said to follow:
 // starvation the number of chains that can run at once, overhead the number of CFs that the same work is cut
 // into, latency the size of the DFs that travel; and a real program, particle in cell, on one node and on
-// four. Nodes are in one process, with emulated links, or ranks of an MPI job of their own.
+// four; and what profiling costs (cost.go). Nodes are in one process, with emulated links, or ranks of an MPI
+// job of their own.
 //
 // Each run is a process of its own, whyslow with an example program; its trace is divided as
 // `whyslow report --rule=source` does. All points of an experiment take turns, several times over, so that
@@ -33,7 +34,9 @@ type Options struct {
 	// Cores is how many cores to use; 0 means all that are available.
 	Cores int
 	Dust  map[string]int // what is not as usual in the shape of particle in cell: CheckDust accepts it
-	Quick bool           // sizes that show that everything works, and nothing else
+	// Blocks are the sizes of the matrices that profiling and naive multiply; none: those of the experiment.
+	Blocks []Blocks
+	Quick  bool // sizes that show that everything works, and nothing else
 	// NoMPI tells why there can be no MPI ranks, "" if there can: experiments that need them are left out.
 	NoMPI string
 	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to
@@ -48,6 +51,7 @@ type Report struct {
 	Cores       int           `json:"cores"` // that were used
 	Quick       bool          `json:"quick"`
 	Experiments []*Experiment `json:"experiments"`
+	Costs       []*Cost       `json:"costs"` // what profiling costs
 	LeftOut     *LeftOut      `json:"left_out,omitempty"`
 }
 
@@ -131,6 +135,11 @@ func (r *Report) Holds() bool {
 			return false
 		}
 	}
+	for _, c := range r.Costs {
+		if slices.ContainsFunc(c.Checks, func(c Check) bool { return !c.Holds && !c.Busy }) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -138,6 +147,9 @@ func (r *Report) Holds() bool {
 func Names() []string {
 	var names []string
 	for _, d := range definitions {
+		names = append(names, d.name)
+	}
+	for _, d := range costDefinitions {
 		names = append(names, d.name)
 	}
 	return names
@@ -182,7 +194,7 @@ func Plan(names []string, opt Options) ([]*Experiment, *LeftOut, error) {
 	switch {
 	case len(out.Names) == 0:
 		return plan, nil, nil
-	case len(plan) == 0:
+	case len(plan) == 0 && len(planCost(names, opt)) == 0:
 		return nil, nil, errors.New(out.String())
 	}
 	return plan, out, nil
@@ -207,27 +219,39 @@ func Execute(ctx context.Context, names []string, opt Options) (*Report, error) 
 	if err := os.CopyFS(programs, examples.Experiments); err != nil {
 		return nil, err
 	}
-	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: cmp.Or(opt.Cores, runtime.GOMAXPROCS(0)),
-		Quick: opt.Quick, Experiments: plan, LeftOut: out}
+	opt.Cores = cmp.Or(opt.Cores, runtime.GOMAXPROCS(0))
+	r := &Report{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: opt.Cores,
+		Quick: opt.Quick, Experiments: plan, Costs: planCost(names, opt), LeftOut: out}
 	all, done := 0, 0
 	for _, e := range plan {
 		all += e.Repeats * len(e.Points)
 	}
+	for _, c := range r.Costs {
+		all += c.runs()
+	}
+	step := func(what string) {
+		if opt.Progress != nil {
+			opt.Progress(done, all, what)
+		}
+		done++
+	}
 	for _, e := range plan {
 		for range e.Repeats {
 			for _, p := range e.Points {
-				if opt.Progress != nil {
-					opt.Progress(done, all, fmt.Sprintf("%s, %s %s", e.Name, e.Parameter, p.Label))
-				}
+				step(fmt.Sprintf("%s, %s %s", e.Name, e.Parameter, p.Label))
 				run, err := p.run(ctx, opt.Whyslow, programs, scratch)
 				if err != nil {
 					return nil, err
 				}
 				p.Runs = append(p.Runs, *run)
-				done++
 			}
 		}
 		e.Checks = e.judge(e)
+	}
+	for _, c := range r.Costs {
+		if err := c.execute(ctx, opt.Whyslow, programs, scratch, step); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

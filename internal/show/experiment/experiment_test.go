@@ -99,6 +99,10 @@ func TestQuick(t *testing.T) {
 		}
 	}
 	names = append(names, r.LeftOut.Names...)
+	for _, c := range r.Costs {
+		names = append(names, c.Name)
+		points += c.runs()
+	}
 	if !reflect.DeepEqual(names, Names()) || points != steps {
 		t.Errorf("%v with %d points, %d runs", names, points, steps)
 	}
@@ -138,9 +142,16 @@ func faces(t *testing.T, r *Report) {
 	}
 	page := filepath.Join(t.TempDir(), "page.md")
 	before := "# Page\n"
+	var sections []string
 	for _, e := range r.Experiments {
-		begin, end := marks(e.Name)
-		before += "before " + e.Name + "\n\n" + begin + "old text of it\n" + end + "\nafter " + e.Name + "\n"
+		sections = append(sections, e.Name)
+	}
+	for _, c := range r.Costs {
+		sections = append(sections, c.Name)
+	}
+	for _, name := range sections {
+		begin, end := marks(name)
+		before += "before " + name + "\n\n" + begin + "old text of it\n" + end + "\nafter " + name + "\n"
 	}
 	if err := os.WriteFile(page, []byte(before), 0o666); err != nil {
 		t.Fatal(err)

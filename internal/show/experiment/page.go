@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -44,17 +45,25 @@ func (e *Experiment) figureName() string {
 
 // page replaces the sections of the experiments that ran.
 func (r *Report) page(old string) (string, error) {
-	for _, e := range r.Experiments {
-		begin, end := marks(e.Name)
+	var failed error
+	renew := func(name, text string) {
+		begin, end := marks(name)
 		head, rest, ok := strings.Cut(old, begin)
 		_, tail, closed := strings.Cut(rest, end)
 		if !ok || !closed {
-			return "", fmt.Errorf("there is no section %q closed by %q", strings.TrimSpace(begin),
-				strings.TrimSpace(end))
+			failed = cmp.Or(failed, fmt.Errorf("there is no section %q closed by %q", strings.TrimSpace(begin),
+				strings.TrimSpace(end)))
+			return
 		}
-		old = head + begin + "\n" + r.markdown(e) + "\n" + end + tail
+		old = head + begin + "\n" + text + "\n" + end + tail
 	}
-	return old, nil
+	for _, e := range r.Experiments {
+		renew(e.Name, r.markdown(e))
+	}
+	for _, c := range r.Costs {
+		renew(c.Name, r.costMarkdown(c))
+	}
+	return old, failed
 }
 
 // WritePage renews the sections of a page of results, and the figures beside it.

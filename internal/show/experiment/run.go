@@ -51,7 +51,9 @@ func (p *Point) run(ctx context.Context, whyslow, programs, scratch string) (*Ru
 	line := p.line(whyslow, filepath.Base(programs), "-q", "-o", folder)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = filepath.Dir(programs)
-	if p.Ranks {
+	if !p.Ranks {
+		cmd.Args[0] = "whyslow" // whatever its file is called
+	} else {
 		// What mpirun keeps while it runs goes with the rest.
 		cmd.Env = append(append(os.Environ(), mpiEnvironment...), "OMPI_MCA_orte_tmpdir_base="+scratch)
 	}

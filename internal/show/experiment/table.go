@@ -39,25 +39,66 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s: %s\n\n", e.Name, e.Title)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, row := range e.table() {
-			fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
-		}
-		if err := t.Flush(); err != nil {
+		if err := aligned(w, e.table()); err != nil {
 			return err
 		}
 		if e.Note != "" {
 			fmt.Fprintf(w, "\n%s.\n", e.Note)
 		}
-		fmt.Fprintln(w)
-		for _, c := range e.Checks {
-			fmt.Fprintf(w, "  %-3s  %s: %s\n", c.answer(), c.Claim, c.Saw)
+		writeChecks(w, e.Checks)
+	}
+	for i, c := range r.Costs {
+		if i > 0 || len(r.Experiments) > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := c.text(w); err != nil {
+			return err
 		}
 	}
 	if r.LeftOut != nil {
 		fmt.Fprintf(w, "\n%s\n", r.LeftOut)
 	}
 	return nil
+}
+
+// table returns rows of cells, the head first.
+func (s *CostSize) table() [][]string {
+	rows := [][]string{{"mode", "more CPU time", "95 % interval", "more wall time", "95 % interval",
+		"the source, wall time"}}
+	for _, m := range s.Modes {
+		rows = append(rows, []string{m.Name, fmt.Sprintf("%+.2f %%", m.CPU.Percent), m.CPU.interval(),
+			fmt.Sprintf("%+.2f %%", m.Wall.Percent), m.Wall.interval(), m.Source})
+	}
+	return rows
+}
+
+// text writes what profiling costs for a terminal.
+func (c *Cost) text(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s\n", c.Name, c.Title)
+	for _, s := range c.Sizes {
+		fmt.Fprintf(w, "\n%v, on %d workers, in %d rounds\n\n", s.Blocks, c.Workers, c.Rounds)
+		if err := aligned(w, s.table()); err != nil {
+			return err
+		}
+	}
+	writeChecks(w, c.Checks)
+	return nil
+}
+
+// aligned writes a table with its columns to the right.
+func aligned(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t")+"\t")
+	}
+	return t.Flush()
+}
+
+func writeChecks(w io.Writer, checks []Check) {
+	fmt.Fprintln(w)
+	for _, c := range checks {
+		fmt.Fprintf(w, "  %-3s  %s: %s\n", c.answer(), c.Claim, c.Saw)
+	}
 }
 
 // answer says whether a claim holds.
@@ -72,9 +113,9 @@ func (c *Check) answer() string {
 }
 
 // verdict says in a sentence whether an experiment went as expected.
-func (e *Experiment) verdict() string {
+func verdict(checks []Check) string {
 	var failed, unsure []string
-	for _, c := range e.Checks {
+	for _, c := range checks {
 		switch {
 		case c.Busy:
 			unsure = append(unsure, c.Claim)
@@ -98,24 +139,53 @@ func (r *Report) markdown(e *Experiment) string {
 	if figure := e.figureName(); figure != "" {
 		fmt.Fprintf(&b, "![%s](%s)\n\n", e.alternative(), figure)
 	}
-	for i, row := range e.table() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "|--:%s|\n", strings.Repeat("|--:", len(row)-1))
-		}
-	}
+	markdownTable(&b, e.table())
 	if e.Note != "" {
 		fmt.Fprintf(&b, "\n%s.\n", e.Note)
 	}
-	fmt.Fprintf(&b, "\n%s\n\n", e.verdict())
-	for _, c := range e.Checks {
-		fmt.Fprintf(&b, "- %s: %s (%s)\n", c.Claim, strings.ToLower(c.answer()), c.Saw)
-	}
+	markdownChecks(&b, e.Checks)
 	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s), each row the median of %d runs by wall time. To "+
 		"repeat the last row by hand:\n\n    %s\n",
 		r.Cores, r.OS, r.Arch, e.Repeats, e.Points[len(e.Points)-1].command())
-	if r.Quick {
-		b.WriteString("\nThis was a quick run: it shows that the experiment works, nothing else.\n")
+	b.WriteString(r.quickly())
+	return b.String()
+}
+
+// quickly says that a run was quick, if it was.
+func (r *Report) quickly() string {
+	if !r.Quick {
+		return ""
 	}
+	return "\nThis was a quick run: it shows that the experiment works, nothing else.\n"
+}
+
+func markdownTable(b *strings.Builder, rows [][]string) {
+	for i, row := range rows {
+		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(b, "|--:%s|\n", strings.Repeat("|--:", len(row)-1))
+		}
+	}
+}
+
+func markdownChecks(b *strings.Builder, checks []Check) {
+	fmt.Fprintf(b, "\n%s\n\n", verdict(checks))
+	for _, c := range checks {
+		fmt.Fprintf(b, "- %s: %s (%s)\n", c.Claim, strings.ToLower(c.answer()), c.Saw)
+	}
+}
+
+// costMarkdown is the section of an experiment on costs.
+func (r *Report) costMarkdown(c *Cost) string {
+	var b strings.Builder
+	for _, s := range c.Sizes {
+		fmt.Fprintf(&b, "%v:\n\n", s.Blocks)
+		markdownTable(&b, s.table())
+		b.WriteString("\n")
+	}
+	markdownChecks(&b, c.Checks)
+	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s) with %d workers, in %d rounds.\n", r.Cores, r.OS, r.Arch,
+		c.Workers, c.Rounds)
+	b.WriteString(r.quickly())
 	return b.String()
 }
