@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +27,10 @@ type Recording struct {
 	system  *Stream
 	cfs     atomic.Uint64
 	dfs     atomic.Uint32
-	sites   atomic.Uint32
 	closed  bool
+
+	mu    sync.Mutex
+	codes []Site // by NewCode, for modules
 }
 
 // Record starts a trace in the folder dir, which must not exist or be empty. workers
@@ -68,6 +71,7 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 	if err := trace.WriteRunInfo(dir, &r.info); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	r.SetDescriber(recordingNames{r})
 	for i := range workers {
 		r.workers = append(r.workers, r.Session.Stream(0, i, w.Stream(i)))
 	}
@@ -78,6 +82,9 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 	}
 	return r, nil
 }
+
+// Workers is the number of workers.
+func (r *Recording) Workers() int { return len(r.workers) }
 
 // Worker returns the stream of a worker, 0 or more. One goroutine at a time may use it.
 func (r *Recording) Worker(i int) *Stream { return r.workers[i] }
@@ -91,10 +98,17 @@ func (r *Recording) Writer() *trace.Writer { return r.writer }
 // NewCode defines a code fragment and returns the statement that CFs of it come from.
 // Its place in the source is where NewCode is called.
 func (r *Recording) NewCode(name string) trace.Site {
-	n := r.sites.Add(1)
-	code := trace.CodeDef{Code: n, Name: r.writer.Name(name), Kind: trace.Atomic}
+	site := Site{Code: name, Kind: trace.Atomic}
 	if _, file, line, ok := runtime.Caller(1); ok {
-		code.File, code.Line = r.writer.Name(filepath.Base(file)), line
+		site.File, site.Line = filepath.Base(file), line
+	}
+	r.mu.Lock()
+	r.codes = append(r.codes, site)
+	n := uint32(len(r.codes))
+	r.mu.Unlock()
+	code := trace.CodeDef{Code: n, Name: r.writer.Name(name), Kind: trace.Atomic}
+	if site.Line > 0 {
+		code.File, code.Line = r.writer.Name(site.File), site.Line
 	}
 	r.writer.DefineCode(code)
 	r.writer.DefineSite(trace.SiteDef{Site: trace.Site(n), Code: n, File: code.File, Line: code.Line})
@@ -110,6 +124,20 @@ func (r *Recording) NewDF(name string, indices ...int64) trace.DF {
 	r.writer.DefineDF(df, n, append([]int64{0, int64(n)}, indices...))
 	return df
 }
+
+// recordingNames tells modules of a recording the names of its code fragments; DFs are numbers.
+type recordingNames struct{ r *Recording }
+
+func (d recordingNames) Site(node int, s trace.Site) Site {
+	d.r.mu.Lock()
+	defer d.r.mu.Unlock()
+	if s == 0 || int(s) > len(d.r.codes) {
+		return numbers{}.Site(node, s)
+	}
+	return d.r.codes[s-1]
+}
+func (d recordingNames) DF(node int, df trace.DF) (string, []int64) { return numbers{}.DF(node, df) }
+func (d recordingNames) Name(node int, n trace.Name) string         { return numbers{}.Name(node, n) }
 
 // Close ends the program's trace. No stream may be in use. It returns the first error
 // met in writing; closing again does nothing.
