@@ -44,8 +44,10 @@ it runs with this configuration and why. The configuration is that of the progra
 				return writeText(io, sdk.ModuleHeader)
 			case "c++":
 				return writeText(io, sdk.ModuleHeaderCPP)
+			case "program":
+				return writeText(io, sdk.HeaderCPP)
 			default:
-				return checkChoice("modules", "header", o.header, "c", "c++")
+				return checkChoice("modules", "header", o.header, "c", "c++", "program")
 			}
 			dir, err := folderOf(args)
 			if err != nil {
@@ -69,7 +71,7 @@ it runs with this configuration and why. The configuration is that of the progra
 	}
 	o.profile.addTo(cmd)
 	cmd.Flags().StringVar(&o.header, "header", "", "print a header for modules in shared libraries: `c`"+
-		" (whyslow_module.h) or c++ (whyslow_module.hpp, which needs the other)")
+		" (whyslow_module.h), or c++ (whyslow_module.hpp) or program (whyslow.hpp), which need the first")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print as JSON")
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/modules/native"
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/engine"
@@ -61,7 +62,8 @@ func (r *rtsRun) plan() (*config.Plan, error) {
 }
 
 // profile starts the modules.
-func (r *rtsRun) profile(ctx context.Context, plan *config.Plan, cfg *engine.Config) (*recording.Recording, error) {
+func (r *rtsRun) profile(ctx context.Context, plan *config.Plan, cfg *engine.Config) (*recording.Recording,
+	error) {
 	rec, err := recording.Start(r.voice, r.crew, &recording.Options{
 		Program: r.file, Args: r.args, Nodes: r.nodes, Workers: r.workers, Asked: ctx.Done(),
 		Describe: func(info *trace.RunInfo) {
@@ -94,6 +96,9 @@ func (r *rtsRun) endProfile(rec *recording.Recording, runErr error, stuck *engin
 	}
 	io := r.voice.IO
 	_ = io.Tell(rec.End(runErr, outcome))
+	if err := native.Close(); err != nil {
+		io.Say("warning: %v", err)
+	}
 	if dir := rec.Folder(); dir != "" && r.crew.Speaks() {
 		fmt.Fprintln(io.Err, dir)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/record/modules/native"
 	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/run/config"
@@ -238,6 +239,9 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 		outcome = runOutcome(io, res, runErr)
 	}
 	endErr := r.rec.End(runErr, outcome)
+	if err := native.Close(); err != nil {
+		io.Say("warning: %v", err)
+	}
 	if folder := r.rec.Folder(); folder != "" && res != nil && len(res.Addresses) > 0 && c.Speaks() {
 		endErr = cmp.Or(endErr, console.FileError(symbols.Resolve(res.Addresses).Save(folder)))
 	}

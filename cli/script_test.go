@@ -70,6 +70,7 @@ func TestScript(t *testing.T) {
 			}
 			env.Setenv("XDG_CACHE_HOME", cache)
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("SDK", filepath.Join(filepath.Dir(examples), "sdk"))
 			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
 			env.Setenv("NO_COLOR", "1")
 			for name, value := range mpirunSettings {

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -304,6 +305,42 @@ func TestThreads(t *testing.T) {
 				t.Errorf("events: %v", n)
 			}
 		})
+	}
+}
+
+// perfetto_module of a program writes every call as an interval of its thread, and sums of DFs as counters.
+func TestPerfettoCPP(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "p.json")
+	cppRun(t, hpp(t, "asan"), "", fmt.Sprintf(`{"trace_writer_module": {"enabled": false},
+		"perfetto_module": {"params": {"file": %q}}}`, file), nil, "threads")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []struct {
+		Name, Cat, Ph string
+		Ts, Dur       float64
+		Pid, Tid      int
+		Args          struct{ Created, Destroyed int64 }
+	}
+	if err := json.Unmarshal(text, &records); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	calls, threads, created, destroyed := 0, map[int]bool{}, int64(0), int64(0)
+	for _, r := range records {
+		switch {
+		case r.Ph == "X" && r.Cat == "ForeignBlock" && r.Ts >= 0 && r.Dur >= 0 && r.Pid > 0:
+			calls++
+			threads[r.Tid] = true
+		case r.Ph == "C" && r.Name == "DFSizer" && r.Cat == "DF":
+			created, destroyed = max(created, r.Args.Created), max(destroyed, r.Args.Destroyed)
+		case r.Ph != "M":
+			t.Errorf("%+v", r)
+		}
+	}
+	if calls != 80 || len(threads) < 1 || created != 8000 || destroyed != 8000 {
+		t.Errorf("%d calls on %d threads, %d bytes created, %d destroyed", calls, len(threads), created, destroyed)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestConfigMistakes(t *testing.T) {
     "Mine": {"anything": true}, "DFEvents": true
   },
   "groups": {
-    "A": {"enabled": 1, "events": ["CFEvents::onCreated", "nonsense", 3, "DFEvents.onCreateSise"], "x": 0},
+    "A": {"enabled": 1, "events": ["CFEvents::onCreated", "nonsense", 3, "DFEvents.onCreateSise", "Mien.anything"], "x": 0},
     "A": {"enabled": false}
   }
 }`
@@ -148,10 +148,11 @@ whyslow: events_config.json:4:50: unknown key "enable" (did you mean "enabled"?)
 whyslow: events_config.json:4:127: event "CFEvents::onStarted" must be true, false or an object, not a number; skipped
 whyslow: events_config.json:5:45: "DFEvents" must be an object, not true or false; skipped
 whyslow: events_config.json:8:22: "enabled" must be true or false, not a number; skipped
-whyslow: events_config.json:8:100: unknown key "x"; skipped
+whyslow: events_config.json:8:117: unknown key "x"; skipped
 whyslow: events_config.json:8:59: "nonsense" is not an event: write Namespace::onName; skipped
 whyslow: events_config.json:8:71: "event of a group" must be a string, not a number; skipped
 whyslow: events_config.json:8:74: there is no event DFEvents::onCreateSise (did you mean "DFEvents::onCreateSize"?); skipped
+whyslow: events_config.json:8:99: there is no namespace Mien (did you mean "Mine"?)
 whyslow: events_config.json:9:5: there is a group "A" already; skipped
 whyslow: modules_settings.json:2:39: unknown key "enabld" (did you mean "enabled"?); skipped
 whyslow: modules_settings.json:3:33: "priority" must be a whole number; skipped

@@ -32,7 +32,8 @@
 // ModulesManager, implemented in that one source file. Modules in shared libraries reach them through
 // pointers, so they need no symbol of the program.
 //
-// The C++ code of a LuNA program includes the same header, and emits into the run: luna.hpp of the parts.
+// The C++ code of a LuNA program includes the same header, and emits into the run: luna.hpp of the parts. A
+// module compiled with WHYSLOW_MODULE_LIBRARY is a library for `whyslow run`, too: library.hpp.
 //
 // Nothing starts before the first emission (or whyslow::init), because modules may register themselves while
 // static objects are constructed, in any order. Profiling ends at exit: modules finish in order of priority.
@@ -55,6 +56,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -80,7 +82,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if !defined(WHYSLOW_LUNA)
+#if defined(WHYSLOW_MODULE_LIBRARY)
+#include "whyslow_module.h"
+#elif !defined(WHYSLOW_LUNA)
 #include "whyslow.h"
 #endif
 
@@ -348,6 +352,61 @@ struct CallSite {
     bool on() const { return event.load(std::memory_order_acquire) != 0; }
 };
 
+// Fields are the values of an event of `whyslow run`, read one after the other.
+struct Fields {
+    virtual const char *text() = 0; // valid until the handler returns
+    virtual std::int64_t integer() = 0;
+    virtual double real() = 0;
+    virtual std::int64_t time() = 0; // of the event, in nanoseconds
+    virtual std::size_t values(Value *out) = 0; // all that are left
+
+  protected:
+    ~Fields() {}
+};
+
+// FromField reads a parameter of a handler; whole says that it takes no field.
+template <class C, class Enable = void> struct FromField {
+    static const std::size_t fields = 1;
+    static C get(Fields &) {
+        throw std::invalid_argument("whyslow run has no values of type " + Called<C>::name());
+    }
+};
+template <class C>
+struct FromField<C, typename std::enable_if<std::is_integral<C>::value || std::is_enum<C>::value>::type> {
+    static const std::size_t fields = 1;
+    static C get(Fields &f) { return static_cast<C>(f.integer()); }
+};
+template <class C> struct FromField<C, typename std::enable_if<std::is_floating_point<C>::value>::type> {
+    static const std::size_t fields = 1;
+    static C get(Fields &f) { return static_cast<C>(f.real()); }
+};
+template <> struct FromField<const char *> {
+    static const std::size_t fields = 1;
+    static const char *get(Fields &f) { return f.text(); }
+};
+template <class C> struct FromField<C, typename std::enable_if<IsTime<C>::value>::type> {
+    static const std::size_t fields = 0; // it is the event's
+    static C get(Fields &f) {
+        return C(std::chrono::duration_cast<typename C::duration>(std::chrono::nanoseconds(f.time())));
+    }
+};
+template <class C> struct FromField<C, typename std::enable_if<IsDuration<C>::value>::type> {
+    static const std::size_t fields = 1;
+    static C get(Fields &f) { return std::chrono::duration_cast<C>(std::chrono::nanoseconds(f.integer())); }
+};
+template <class... C> struct SumOf;
+template <> struct SumOf<> {
+    static const std::size_t fields = 0;
+};
+template <class C, class... More> struct SumOf<C, More...> {
+    static const std::size_t fields = FromField<C>::fields + SumOf<More...>::fields;
+};
+
+// Apply calls a function. Its arguments are made from left to right, as braces promise.
+struct Apply {
+    template <class F, class... A> explicit Apply(F &f, const A &...args) { f(args...); }
+};
+
 // Handler is a function connected to an event, or through connect_matching to several.
 struct Handler {
     IEventModule *owner; // may be null
@@ -360,6 +419,9 @@ struct Handler {
     explicit Handler(const Signature *t) : owner(nullptr), priority(100), order(0), types(t), dead(false) {}
     virtual ~Handler() {}
     Handler(const Handler &) = delete;
+    // from calls it with the fields of an event of `whyslow run`; fields is how many it takes.
+    virtual void from(Fields &) {}
+    virtual std::size_t fields() const { return 0; }
 };
 
 template <class... C> struct TypedHandler : Handler {
@@ -371,6 +433,11 @@ template <class F, class... C> struct TypedFunction final : TypedHandler<C...> {
     F f;
     explicit TypedFunction(F g) : f(std::move(g)) {}
     void call(const C &...args) override { f(args...); }
+    void from(Fields &in) override {
+        (void)in; // of a handler without parameters
+        Apply{f, FromField<C>::get(in)...};
+    }
+    std::size_t fields() const override { return SumOf<C...>::fields; }
 };
 
 struct GenericHandler : Handler {
@@ -449,7 +516,7 @@ namespace detail {
 
 // Core leads from any binary to the one implementation. version must be the same in all binaries.
 struct Core {
-    static const int version = 1;
+    static const int version = 2;
     EventsManager *events;
     ModulesManager *modules;
 };
@@ -457,10 +524,10 @@ struct Core {
 } // namespace detail
 } // namespace whyslow
 
-#if !defined(WHYSLOW_LUNA)
+#if !defined(WHYSLOW_LUNA) && !defined(WHYSLOW_MODULE_LIBRARY)
 // In a shared library the reference is weak: the library may be a module loaded by a program that does not
 // export its symbols. There the module's entry point sets the pointer.
-#if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
+#if defined(__PIC__) && !defined(__PIE__)
 extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *whyslow_core(void);
 #else
 // If the linker misses this function: one source file must define WHYSLOW_IMPLEMENTATION, see the top.
@@ -479,6 +546,13 @@ inline std::atomic<Core *> &core_slot() {
 #if defined(WHYSLOW_LUNA)
 Core *luna_core();
 inline Core *core() { return luna_core(); }
+#elif defined(WHYSLOW_MODULE_LIBRARY)
+// Whoever loads the library sets the pointer.
+inline Core *core() {
+    Core *c = core_slot().load(std::memory_order_acquire);
+    if (!c) throw std::logic_error("whyslow.hpp: the module is not running");
+    return c;
+}
 #else
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -662,6 +736,11 @@ class IEventModule {
     // requires_modules names modules that must start and finish before this one. If one of them is missing or
     // off, so is this one.
     virtual std::vector<std::string> requires_modules() const { return std::vector<std::string>(); }
+    // query answers modules that ask for a number by its name; false: there is none of that name.
+    virtual bool query(const std::string &what, int node, double *value) {
+        (void)what, (void)node, (void)value;
+        return false;
+    }
     // finish is called after the last event of the run. Modules with lower priority numbers and required
     // modules have finished by then, but still exist.
     virtual void finish() {}
@@ -676,6 +755,7 @@ class IEventModule {
     std::vector<std::string> texts(const char *param, const std::vector<std::string> &otherwise) const;
 
     // For ModulesManager.
+    std::vector<std::string> uses_; // by Info
     void configure_(const ModuleSettings &s) { settings_ = s; }
     const ModuleSettings &settings_of_() const { return settings_; }
 
@@ -715,6 +795,48 @@ inline std::vector<std::string> IEventModule::texts(const char *param,
     const Param *p = find(param, Param::Strings, "a list of strings");
     return p ? p->strings : otherwise;
 }
+
+// Info is what `whyslow run` is told about a module; programs know it from its code, all but uses.
+class Info {
+  public:
+    // The events it listens to and emits, for `whyslow modules`, and modules that must run before this one.
+    template <class... S> Info &events(S... s) { return append(events_, {s...}); }
+    template <class... S> Info &emits(S... s) { return append(emits_, {s...}); }
+    template <class... S> Info &uses(S... s) { return append(uses_, {s...}); }
+    // A parameter with its default and meaning. Under `whyslow run` a module has no others.
+    Info &param(const char *name, const char *value, const char *doc) { return add(name, 1, value, doc); }
+    Info &param(const char *name, bool value, const char *doc) {
+        return add(name, 4, value ? "true" : "false", doc);
+    }
+    Info &param(const char *name, int value, const char *doc) {
+        return add(name, 2, std::to_string(value), doc);
+    }
+    Info &param(const char *name, double value, const char *doc) {
+        std::ostringstream s;
+        s.precision(17);
+        s << value;
+        return add(name, 3, s.str(), doc);
+    }
+    Info &doc(const char *s) { return doc_ = s, *this; }
+
+    struct Param {
+        std::string name, value, doc;
+        std::uint32_t type; // one of WSM_PARAM_
+    };
+    std::string doc_;
+    std::vector<std::string> events_, emits_, uses_;
+    std::vector<Param> params_;
+
+  private:
+    Info &append(std::vector<std::string> &to, std::initializer_list<const char *> from) {
+        to.insert(to.end(), from.begin(), from.end());
+        return *this;
+    }
+    Info &add(const char *name, std::uint32_t type, const std::string &value, const char *doc) {
+        params_.push_back(Param{name, value, doc, type});
+        return *this;
+    }
+};
 
 // ModulesManager holds all modules.
 class ModulesManager {
@@ -815,9 +937,30 @@ template <class M> std::unique_ptr<IEventModule> make_module() {
 } // namespace detail
 } // namespace whyslow
 
-// WHYSLOW_MODULE(Class, "name") in a source file of the program makes a module known to the configuration.
-#define WHYSLOW_MODULE(Class, name) \
-    static ::whyslow::detail::Offer whyslow_offer_##Class(name, &::whyslow::detail::make_module<Class>)
+// WHYSLOW_MODULE(Class, "name", "what it does", whyslow::Info()...) in a source file of the program makes a
+// module known to the configuration; all after the name may be left out. With WHYSLOW_MODULE_LIBRARY the same
+// source is a shared library with that one module, for programs and for `whyslow run`.
+#define WHYSLOW_MODULE(...) WHYSLOW_PICK_MODULE(__VA_ARGS__, WHYSLOW_MODULE_4, WHYSLOW_MODULE_3, \
+                                                WHYSLOW_MODULE_2, ~)(__VA_ARGS__)
+#define WHYSLOW_PICK_MODULE(a1, a2, a3, a4, macro, ...) macro
+#define WHYSLOW_MODULE_2(Class, name) WHYSLOW_MODULE_4(Class, name, "", ::whyslow::Info())
+#define WHYSLOW_MODULE_3(Class, name, doc) WHYSLOW_MODULE_4(Class, name, doc, ::whyslow::Info())
+#if defined(WHYSLOW_MODULE_LIBRARY)
+#define WHYSLOW_MODULE_4(Class, name, about, ...)                                                         \
+    WHYSLOW_EXPORT_MODULE(Class)                                                                          \
+    extern "C" const wsm_module *whyslow_module(void) {                                                   \
+        return ::whyslow::detail::RunModule::describe<Class>(name, (__VA_ARGS__).doc(about));             \
+    }                                                                                                     \
+    static const int whyslow_offer_##Class __attribute__((unused)) = 0
+#else
+#define WHYSLOW_MODULE_4(Class, name, about, ...)                                                         \
+    static std::unique_ptr<::whyslow::IEventModule> whyslow_make_##Class() {                              \
+        std::unique_ptr<::whyslow::IEventModule> m(new Class());                                          \
+        m->uses_ = (__VA_ARGS__).uses_;                                                                   \
+        return m;                                                                                         \
+    }                                                                                                     \
+    static ::whyslow::detail::Offer whyslow_offer_##Class(name, &whyslow_make_##Class)
+#endif
 
 // WHYSLOW_EXPORT_MODULE(Class) makes a module of a shared library:
 //     g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so
@@ -1045,6 +1188,389 @@ inline void finish() {}
 
 } // namespace whyslow
 #endif // WHYSLOW_LUNA
+
+
+// ---- Modules for `whyslow run` -----------------------------------------------------------------------
+
+// With WHYSLOW_MODULE_LIBRARY a source file that has a module and WHYSLOW_MODULE becomes a shared library,
+// for `whyslow run` as well as for programs with whyslow.hpp:
+//
+//     g++ -std=c++11 -shared -fPIC -DWHYSLOW_MODULE_LIBRARY mine.cpp -o libmine_module.so
+//
+// Under `whyslow run` events come from the run: a handler's parameters are the fields of docs/events.md in
+// their order, a time is that of the event. Where CFEvents::onCreated has a text in a program, here it is the
+// CF.
+#if defined(WHYSLOW_MODULE_LIBRARY)
+
+namespace whyslow {
+namespace detail {
+
+// RunApi is how modules of this kind find each other under `whyslow run`: what their function api returns.
+struct RunApi {
+    char mark[16];
+    int version;
+    IEventModule *module;
+};
+static const char run_api_mark[16] = "whyslow.hpp api";
+
+// RunFields reads the fields of an event of the run.
+class RunFields final : public Fields {
+  public:
+    RunFields(const wsm_event *e, std::uint32_t skip) : e_(e), next_(skip) {}
+    const char *text() override {
+        const std::uint32_t i = field();
+        char small[128];
+        const std::size_t n = e_->host->text(e_, i, small, sizeof small);
+        texts_.emplace_back(new char[n + 1]);
+        if (n < sizeof small) std::memcpy(texts_.back().get(), small, n + 1);
+        else e_->host->text(e_, i, texts_.back().get(), n + 1);
+        return texts_.back().get();
+    }
+    std::int64_t integer() override {
+        const std::uint32_t i = field();
+        return e_->spec->field[i].type == WSM_FLOAT ? static_cast<std::int64_t>(wsm_float(e_, i))
+                                                    : wsm_int(e_, i);
+    }
+    double real() override {
+        const std::uint32_t i = field();
+        return e_->spec->field[i].type == WSM_FLOAT ? wsm_float(e_, i) : static_cast<double>(wsm_int(e_, i));
+    }
+    std::int64_t time() override { return e_->time; }
+    std::size_t values(Value *out) override {
+        std::size_t n = 0;
+        for (; next_ < e_->spec->fixed && n < WSM_MAX_FIELDS; n++) {
+            switch (e_->spec->field[next_].type) {
+            case WSM_FLOAT: out[n].type = Value::Float, out[n].f = real(); break;
+            case WSM_INT:
+            case WSM_NODE:
+            case WSM_BYTES: out[n].type = Value::Int, out[n].i = integer(); break;
+            case WSM_NS: out[n].type = Value::Duration, out[n].i = integer(); break;
+            case WSM_UINT: out[n].type = Value::Uint, out[n].i = integer(); break;
+            default: out[n].type = Value::Text, out[n].text = text();
+            }
+        }
+        return n;
+    }
+
+  private:
+    std::uint32_t field() {
+        if (next_ >= e_->spec->fixed)
+            throw std::out_of_range(std::string(e_->spec->ns) + "::" + e_->spec->name + " has only " +
+                                    std::to_string(e_->spec->fixed) + " values");
+        return next_++;
+    }
+    const wsm_event *e_;
+    std::uint32_t next_;
+    std::vector<std::unique_ptr<char[]>> texts_;
+};
+
+// RunPeer stands for a module of the run that is not of this kind.
+class RunPeer final : public IEventModule {
+  public:
+    RunPeer(const wsm_host *host, const wsm_peer *peer) : host_(host), peer_(peer) {}
+    void registerEvents() override {}
+    bool query(const std::string &what, int node, double *value) override {
+        return host_->query(host_, peer_, what.c_str(), node, value) != 0;
+    }
+
+  private:
+    const wsm_host *host_;
+    const wsm_peer *peer_;
+};
+
+// RunHost leads the macros of a library to `whyslow run`. There is one for each run of the module.
+class RunHost final : public EventsManager, public ModulesManager {
+  public:
+    Core core;
+    std::unique_ptr<IEventModule> module;
+    RunApi api;
+
+    explicit RunHost(const wsm_host *host) : host_(host) {
+        core.events = this, core.modules = this;
+        std::memcpy(api.mark, run_api_mark, sizeof api.mark);
+        api.version = Core::version, api.module = nullptr;
+    }
+    ~RunHost() {
+        module.reset();
+        for (const std::pair<const std::string, std::unique_ptr<Own>> &e : own_)
+            for (CallSite *s = e.second->sites; s; s = s->next) {
+                s->checked.store(nullptr);
+                s->event.store(CallSite::unknown);
+            }
+        core_slot().store(nullptr);
+    }
+
+    bool active(const std::string &, const std::string &) override { return true; }
+    void strict(bool on) override { strict_ = on; }
+    void connect_matching(const std::vector<std::string> &patterns,
+                          std::function<void(const Event &, const Value *, std::size_t)> f) override {
+        for (std::string p : patterns) {
+            const std::size_t colons = p.find("::");
+            if (colons != std::string::npos) p.replace(colons, 2, ".");
+            listen(p, new GenericHandler(f), 0);
+        }
+    }
+    void add(const std::string &space, const std::string &name, Handler *h) override {
+        const std::uint32_t skip = name == "onCreateSize" || name == "onDestroySize" ? 1 : 0; // the DF
+        const std::string key = space + "." + name;
+        const wsm_spec *spec = host_->spec(host_, key.c_str());
+        if (spec && h->types && h->fields() + skip > spec->fixed) {
+            const std::string takes = h->types->describe();
+            delete h;
+            throw EventTypeError("a handler of " + space + "::" + name + " takes " + takes +
+                                 "; under whyslow run it has " + std::to_string(spec->fixed - skip) +
+                                 " values and a time");
+        }
+        listen(key, h, skip);
+    }
+
+    Event *resolve(CallSite &site) override {
+        std::lock_guard<std::mutex> guard(lock_);
+        if (site.event.load() != CallSite::unknown) return reinterpret_cast<Event *>(site.event.load());
+        std::unique_ptr<Own> &e = own_[std::string(site.space) + "." + site.name];
+        if (!e) {
+            e.reset(new Own(site.space, site.name));
+            Own *made = e.get();
+            made->handler.reset(new GenericHandler(
+                [made, this](const Event &, const Value *v, std::size_t n) { emit(*made, v, n); }));
+            made->all.handlers.push_back(made->handler.get());
+            made->list.store(&made->all);
+        }
+        site.next = e->sites;
+        e->sites = &site;
+        site.event.store(reinterpret_cast<std::uintptr_t>(e.get()), std::memory_order_release);
+        return e.get();
+    }
+    ThreadState *thread() override {
+        static std::atomic<std::size_t> count(0);
+        static thread_local ThreadState state;
+        state.index = std::min(count.fetch_add(1, std::memory_order_relaxed), max_threads - 1);
+        return thread_slot() = &state;
+    }
+    void wrong_types(CallSite &site, Event &e, const Signature &) override {
+        quit(site, e.key() + " has other types");
+    }
+    void failed(Event &, Handler &h, const char *what) override {
+        if (!h.dead.exchange(true)) host_->fail(host_, what);
+    }
+    void too_deep(CallSite &site) override { quit(site, std::string(site.name) + " triggers itself"); }
+
+    IEventModule *get_module(const std::string &name) override {
+        std::lock_guard<std::mutex> guard(lock_);
+        std::unique_ptr<IEventModule> &known = peers_[name];
+        const std::string plain = name.compare(0, 3, "lib") == 0 ? name.substr(3) : name;
+        if (plain == module_name) return module.get();
+        const wsm_peer *peer = host_->get_module(host_, plain.c_str());
+        if (!peer) return nullptr;
+        const RunApi *other = static_cast<const RunApi *>(peer->api);
+        if (other && std::memcmp(other->mark, run_api_mark, sizeof other->mark) == 0 &&
+            other->version == Core::version)
+            return other->module;
+        if (!known) known.reset(new RunPeer(host_, peer));
+        return known.get();
+    }
+    bool add(const std::string &name, std::unique_ptr<IEventModule>) override {
+        host_->warn(host_, (name + " does not run: under whyslow run each module is a library").c_str());
+        return false;
+    }
+    void offer(const std::string &, std::unique_ptr<IEventModule> (*)()) override {}
+    std::vector<std::string> names() override { return std::vector<std::string>(1, module_name); }
+
+    static std::string module_name;
+
+  private:
+    struct Own : Event { // an event that the module emits
+        HandlerList all;
+        std::unique_ptr<Handler> handler;
+        std::map<std::string, const wsm_spec *> specs; // by types
+        Own(const std::string &s, const std::string &n) : Event(s, n) {
+            all.types = nullptr, all.generic = true;
+        }
+    };
+    struct Listener {
+        std::unique_ptr<Handler> handler;
+        std::uint32_t skip;
+    };
+
+    void listen(const std::string &key, Handler *h, std::uint32_t skip) {
+        listeners_.emplace_back(new Listener{std::unique_ptr<Handler>(h), skip});
+        if (host_->connect(host_, key.c_str(), handle, listeners_.back().get()) != 0)
+            throw std::runtime_error("cannot connect to " + key); // the run knows why
+    }
+    static void handle(const wsm_event *e, void *user) {
+        const wsm_event *&now = current();
+        const wsm_event *outer = now;
+        now = e;
+        Listener *l = static_cast<Listener *>(user);
+        try {
+            RunFields fields(e, l->skip);
+            if (l->handler->types) {
+                l->handler->from(fields);
+            } else {
+                Value values[WSM_MAX_FIELDS];
+                const std::size_t n = fields.values(values);
+                const Event event(e->spec->ns, e->spec->name);
+                static_cast<GenericHandler *>(l->handler.get())->f(event, values, n);
+            }
+        } catch (const std::exception &x) {
+            e->host->fail(e->host, ("the handler of " + std::string(e->spec->ns) + "." + e->spec->name +
+                                    " threw an exception: " + x.what())
+                                       .c_str());
+        } catch (...) {
+            e->host->fail(e->host, "a handler threw an exception that is no std::exception");
+        }
+        now = outer;
+    }
+    // current is the event that this thread handles: the module's own events go out with it.
+    static const wsm_event *&current() {
+        static thread_local const wsm_event *e = nullptr;
+        return e;
+    }
+
+    void emit(Own &own, const Value *v, std::size_t n) {
+        const wsm_event *in = current();
+        if (!in)
+            return host_->warn(host_, (own.key() + " is not emitted: no event is being handled").c_str());
+        std::string types;
+        std::vector<std::uint64_t> words;
+        std::vector<std::string> kept;
+        std::vector<const char *> texts;
+        kept.reserve(n);
+        for (std::size_t i = 0; i < n; i++) {
+            static const char *const names[] = {"Int", "Uint", "Float", "Uint", "Name", "NS", "NS", "Name"};
+            types += (i ? " arg" : "arg") + std::to_string(i + 1) + ":" + names[v[i].type];
+            if (v[i].type == Value::Text || v[i].type == Value::Other) {
+                kept.push_back(v[i].str());
+                words.push_back(texts.size());
+                texts.push_back(kept.back().c_str());
+            } else {
+                words.push_back(v[i].u);
+            }
+        }
+        const wsm_spec *spec;
+        {
+            std::lock_guard<std::mutex> guard(lock_);
+            const wsm_spec *&known = own.specs[types];
+            if (!known)
+                known = host_->define(host_, (own.space() + "." + own.name() + "(" + types + ")").c_str());
+            spec = known;
+        }
+        if (spec)
+            host_->emit(in, spec, 0, words.data(), static_cast<std::uint32_t>(words.size()), texts.data(),
+                        static_cast<std::uint32_t>(texts.size()));
+    }
+    void quit(CallSite &site, const std::string &why) {
+        site.event.store(0, std::memory_order_release);
+        if (!site.bad.exchange(true))
+            host_->warn(host_, (std::string(site.file) + ":" + std::to_string(site.line) + ": " + why +
+                                "; nothing is emitted from here")
+                                   .c_str());
+    }
+
+    const wsm_host *host_;
+    std::mutex lock_;
+    std::atomic<bool> strict_{false};
+    std::map<std::string, std::unique_ptr<Own>> own_;
+    std::map<std::string, std::unique_ptr<IEventModule>> peers_;
+    std::vector<std::unique_ptr<Listener>> listeners_;
+};
+std::string RunHost::module_name;
+
+// RunModule describes the module of a library to `whyslow run`.
+struct RunModule {
+    std::string name;
+    Info info;
+    std::vector<const char *> events, emits, uses;
+    std::vector<wsm_param> params;
+    wsm_module module;
+
+    template <class M> static const wsm_module *describe(const char *name, const Info &info) {
+        static RunModule *d = new RunModule(name, info, &start<M>);
+        return &d->module;
+    }
+
+  private:
+    RunModule(const char *n, const Info &i, void *(*start)(const wsm_host *)) : name(n), info(i), module() {
+        RunHost::module_name = name;
+        const auto list = [](const std::vector<std::string> &from) {
+            std::vector<const char *> to;
+            for (const std::string &s : from) to.push_back(s.c_str());
+            to.push_back(nullptr);
+            return to;
+        };
+        events = list(info.events_), emits = list(info.emits_), uses = list(info.uses_);
+        for (const Info::Param &p : info.params_) {
+            wsm_param q = wsm_param();
+            q.name = p.name.c_str(), q.type = p.type, q.value = p.value.c_str(), q.doc = p.doc.c_str();
+            params.push_back(q);
+        }
+        params.push_back(wsm_param());
+        module.version = WSM_VERSION, module.name = name.c_str(), module.doc = info.doc_.c_str();
+        module.events = events.data(), module.emits = emits.data(), module.uses = uses.data();
+        module.params = params.data(), module.start = start, module.finish = finish, module.release = release;
+        module.query = query, module.api = api;
+    }
+    template <class F> static void guard(const wsm_host *host, const char *where, F f) {
+        try {
+            f();
+        } catch (const std::exception &x) {
+            host->fail(host, (std::string(where) + " threw an exception: " + x.what()).c_str());
+        } catch (...) {
+            host->fail(host, (std::string(where) + " threw an exception that is no std::exception").c_str());
+        }
+    }
+    static const wsm_host *&host() {
+        static const wsm_host *h = nullptr;
+        return h;
+    }
+    template <class M> static void *start(const wsm_host *h) {
+        host() = h;
+        RunHost *r = new RunHost(h);
+        core_slot().store(&r->core, std::memory_order_release);
+        guard(h, "registerEvents", [r, h]() {
+            r->module.reset(new M());
+            r->api.module = r->module.get();
+            ModuleSettings s;
+            s.name = RunHost::module_name;
+            for (const wsm_param *p = whyslow_module()->params; p->name; p++)
+                s.params[p->name] = param(h, *p);
+            s.warn = [h](const std::string &text) { h->warn(h, text.c_str()); };
+            r->module->configure_(s);
+            r->module->registerEvents();
+        });
+        return r;
+    }
+    static Param param(const wsm_host *h, const wsm_param &p) {
+        const wsm_value *v = h->param(h, p.name);
+        Param out = {Param::String, "", 0, false, {}};
+        switch (p.type) {
+        case WSM_PARAM_STRING: out.string = v->text; break;
+        case WSM_PARAM_BOOL: out.type = Param::Bool, out.flag = v->integer != 0; break;
+        case WSM_PARAM_STRINGS:
+            out.type = Param::Strings;
+            for (const char *const *t = v->texts; *t; t++) out.strings.push_back(*t);
+            break;
+        default: out.type = Param::Number, out.number = v->real;
+        }
+        return out;
+    }
+    static void finish(void *self) {
+        guard(host(), "finish", [self]() { static_cast<RunHost *>(self)->module->finish(); });
+    }
+    static void release(void *self) { delete static_cast<RunHost *>(self); }
+    static int query(void *self, const char *what, int node, double *value) {
+        bool known = false;
+        guard(host(), "query", [&]() {
+            known = static_cast<RunHost *>(self)->module->query(what, node, value);
+        });
+        return known;
+    }
+    static const void *api(void *self) { return &static_cast<RunHost *>(self)->api; }
+};
+
+} // namespace detail
+} // namespace whyslow
+#endif // WHYSLOW_MODULE_LIBRARY
 
 
 // ---- Standard modules; you may derive from them ---------------------------------------------------------
@@ -1319,6 +1845,109 @@ class ForeignBlockTimerModule : public IEventModule {
     Output out_;
 };
 
+// PerfettoModule is perfetto_module: a JSON file for ui.perfetto.dev. Calls of user functions are intervals
+// of their thread, the bytes of DFs created and destroyed so far are counters. Times are when events came, in
+// microseconds since the start. Threads pass their text on 64 kB at a time.
+class PerfettoModule : public IEventModule {
+  public:
+    PerfettoModule() : start_(std::chrono::steady_clock::now()), created_(0), destroyed_(0) {}
+    void registerEvents() override {
+        out_.open(text("file", "perfetto.json"));
+        out_.write("[\n{\"name\":\"process_name\",\"ph\":\"M\"," + place(0) +
+                   ",\"args\":{\"name\":\"program\"}}");
+        EventsManager *events = EventsManager::instance();
+        events->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v,
+                                                                   std::size_t n) {
+            mine().open.push_back(std::make_pair(function(e, v, n), now()));
+        });
+        events->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v,
+                                                                 std::size_t n) {
+            Thread &t = mine();
+            const std::string name = function(e, v, n);
+            for (std::size_t i = t.open.size(); i > 0; i--) {
+                if (t.open[i - 1].first != name) continue;
+                interval(t, name, t.open[i - 1].second, "{}");
+                t.open.resize(i - 1);
+                break;
+            }
+        });
+        for (const char *name : {"onCreate", "onCreateSize"}) size(name, created_);
+        for (const char *name : {"onDestroy", "onDestroySize"}) size(name, destroyed_);
+    }
+    void finish() override {
+        threads_.all([this](Thread &t) {
+            for (const std::pair<std::string, double> &f : t.open)
+                interval(t, f.first, f.second, "{\"unfinished\":true}");
+            out_.write(t.text);
+        });
+        out_.write("\n]\n");
+        out_.close();
+    }
+
+  private:
+    struct Thread {
+        std::vector<std::pair<std::string, double>> open; // functions that have not returned, and since when
+        std::string text;
+        std::size_t id = 0;
+    };
+    Thread &mine() {
+        Thread &t = threads_.get();
+        t.id = detail::thread_state()->index + 1;
+        return t;
+    }
+    static std::string function(const Event &e, const Value *v, std::size_t n) {
+        if (n == 0 || v[0].type != Value::Text)
+            throw std::runtime_error(e.key() + " must have a function's name as its first argument");
+        return v[0].text;
+    }
+    double now() const {
+        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
+    }
+    static std::string place(std::size_t thread) {
+        return "\"pid\":" + std::to_string(::getpid()) + ",\"tid\":" + std::to_string(thread);
+    }
+    void size(const char *name, std::atomic<std::int64_t> &sum) {
+        EventsManager::instance()->connect(
+            "DFEvents", name, [this, &sum](const Event &e, const Value *v, std::size_t n) {
+                const std::int64_t bytes = n ? v[n - 1].size() : -1;
+                if (bytes < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
+                sum += bytes;
+                Thread &t = mine();
+                put(t, "{\"name\":\"DFSizer\",\"cat\":\"DF\",\"ph\":\"C\",\"ts\":" +
+                           std::to_string(now()) + ",\"dur\":0," + place(t.id) +
+                           ",\"args\":{\"created\":" + std::to_string(created_.load()) +
+                           ",\"destroyed\":" + std::to_string(destroyed_.load()) + "}}");
+            });
+    }
+    void interval(Thread &t, const std::string &name, double from, const char *args) {
+        put(t, "{\"name\":" + json(name) + ",\"cat\":\"ForeignBlock\",\"ph\":\"X\",\"ts\":" +
+                   std::to_string(from) + ",\"dur\":" + std::to_string(now() - from) + "," + place(t.id) +
+                   ",\"args\":" + args + "}");
+    }
+    void put(Thread &t, const std::string &record) {
+        t.text += ",\n" + record;
+        if (t.text.size() < 65536) return;
+        std::lock_guard<std::mutex> guard(lock_);
+        out_.write(t.text);
+        t.text.clear();
+    }
+    static std::string json(const std::string &s) {
+        std::string out = "\"";
+        for (char c : s) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned char>(c));
+            if (c == '"' || c == '\\') out += std::string("\\") + c;
+            else out += static_cast<unsigned char>(c) < 0x20 ? std::string(code) : std::string(1, c);
+        }
+        return out + "\"";
+    }
+    std::chrono::steady_clock::time_point start_;
+    std::atomic<std::int64_t> created_, destroyed_;
+    PerThread<Thread> threads_;
+    std::mutex lock_;
+    Output out_;
+};
+
 } // namespace whyslow
 
 #endif // WHYSLOW_HPP
@@ -1337,11 +1966,11 @@ class ForeignBlockTimerModule : public IEventModule {
     "GlobalEvents::onProgramStarted", "GlobalEvents::onProgramFinished", "GlobalEvents::onIdle",             \
     "GlobalEvents::onBusy", "GlobalEvents::onReadyQueue", "GlobalEvents::onSendQueue",                       \
     "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost",                        \
-    "GlobalEvents::onThreadTime", "GlobalEvents::onBalanced", "SyncEvents::onWaitStarted",                   \
-    "SyncEvents::onWaitEnded", "SyncEvents::onCollective", "SyncEvents::onAcquired",                         \
-    "SyncEvents::onReleased", "SyncEvents::onBlocked", "RegionEvents::onEntered", "RegionEvents::onExited",  \
-    "MessageEvents::onPut", "MessageEvents::onGet", "MessageEvents::onRemoteAtomic",                         \
-    "MessageEvents::onCompleted"
+    "GlobalEvents::onThreadTime", "GlobalEvents::onBalanced", "GlobalEvents::onUsage",                       \
+    "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded", "SyncEvents::onCollective",                      \
+    "SyncEvents::onAcquired", "SyncEvents::onReleased", "SyncEvents::onBlocked", "RegionEvents::onEntered",  \
+    "RegionEvents::onExited", "MessageEvents::onPut", "MessageEvents::onGet",                                \
+    "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
 
 
 // ---- JSON with comments and trailing commas -----------------------------------------------------------
@@ -1772,6 +2401,7 @@ class Config {
     void event_settings(const ConfigFile &f, const Json &spaces) {
         for (std::size_t i = 0; i < spaces.items.size(); i++) {
             if (!f.is(spaces.items[i], Json::Object, spaces.keys[i])) continue;
+            spaces_.push_back(spaces.keys[i]);
             for (std::size_t k = 0; k < spaces.items[i].items.size(); k++)
                 event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
         }
@@ -1826,7 +2456,12 @@ class Config {
                     const std::string key = event_key(e.string);
                     if (key.empty())
                         f.warn(e, "\"" + e.string + "\" is not an event: write Namespace::onName; skipped");
-                    else if (check(f, e, key, false)) grouped_[main_name(key)] |= enabled;
+                    else if (check(f, e, key, false)) {
+                        grouped_[main_name(key)] |= enabled;
+                        const std::string space = key.substr(0, key.find("::"));
+                        if (!standard_space(space) && !has(spaces_, space))
+                            f.warn(e, "there is no namespace " + space + suggestion(space, spaces_));
+                    }
                 }
             }
         }
@@ -1886,6 +2521,7 @@ class Config {
     std::map<std::string, bool> on_;      // enabled events
     std::map<std::string, bool> grouped_; // events in groups: whether any of their groups is enabled
     std::map<std::string, bool> known_;   // events that have been named and may exist
+    std::vector<std::string> spaces_ = {"CFEvents", "DFEvents", "GlobalEvents", "SyncEvents"};
 };
 
 // find_config returns the path of a configuration file, or "" if there is none.
@@ -1941,6 +2577,7 @@ class Host final : public EventsManager, public ModulesManager {
         offers_["global_events_module"] = &make_module<GlobalEventsModule>;
         offers_["cf_counter_events_module"] = &make_module<CFCounterModule>;
         offers_["df_sizer_events_module"] = &make_module<DFSizerModule>;
+        offers_["perfetto_module"] = &make_module<PerfettoModule>;
         offers_["foreign_block_timer_module"] = &make_module<ForeignBlockTimerModule>;
         offers_["trace_writer_module"] = &make_trace_writer;
     }
@@ -2200,6 +2837,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library,
                                        std::string *error);
     bool quiet();
+    void unload();
 
     std::recursive_mutex lock_;
     enum { New, Starting, Started, Ending, Ended } state_ = New;
@@ -2213,6 +2851,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
     std::vector<Running> modules_;
     std::vector<std::unique_ptr<IEventModule>> failed_;
+    std::vector<void *> libraries_; // that were loaded
     IEventModule *registering_ = nullptr;
     uint64_t order_ = 0;
     pid_t pid_ = 0;
@@ -2296,7 +2935,7 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     return ok_;
 }
 
-// load loads a module from a shared library, which stays loaded to the end.
+// load loads a module from a shared library, which stays loaded until the modules are destroyed.
 inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library,
                                                 std::string *error) {
 #ifdef WHYSLOW_NO_DLOPEN
@@ -2325,6 +2964,7 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
     for (const std::string &path : paths) {
         if (::access(path.c_str(), F_OK) != 0) continue;
         void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (handle) libraries_.push_back(handle);
         if (!handle) {
             *error = std::string("cannot be loaded: ") + ::dlerror();
             return nullptr;
@@ -2356,7 +2996,9 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
 // requirements tells whether a module can ever start; ready tells whether it can start now.
 inline bool Host::requirements(const Running &r, bool *ready) {
     *ready = true;
-    for (const std::string &need : r.module->requires_modules()) {
+    std::vector<std::string> needs = r.module->requires_modules();
+    needs.insert(needs.end(), r.module->uses_.begin(), r.module->uses_.end());
+    for (const std::string &need : needs) {
         const Running *other = find(Config::module_name(need));
         if (!other) {
             say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) +
@@ -2550,6 +3192,25 @@ inline void Host::end() {
         for (std::unique_ptr<Handler> &h : handlers_)
             if (h && h->owner == owner) h.reset();
     }
+    unload();
+}
+
+// unload unloads the libraries. What of theirs is in lists goes first: their emissions and the types of their
+// handlers. Modules that failed at the start were kept, as threads might have been in them; they go, too.
+inline void Host::unload() {
+    Guard guard(lock_);
+    failed_.clear();
+    for (std::unique_ptr<Handler> &h : handlers_) h.reset();
+    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) {
+        e.second->list.store(nullptr);
+        e.second->sites = nullptr; // each is off by now, for good
+    }
+#ifndef WHYSLOW_NO_DLOPEN
+    while (!libraries_.empty()) {
+        ::dlclose(libraries_.back());
+        libraries_.pop_back();
+    }
+#endif
 }
 
 } // namespace detail

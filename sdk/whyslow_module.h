@@ -27,8 +27,8 @@
  * - Handlers run on the worker that emits the event, on several workers at once. State that they share needs
  *   an atomic or a lock. One lock per event is expensive; prefer a part for each (node, stream), for which
  *   only one thread at a time emits. An event and what it points to last until the handler returns.
- * - Call connect, define, get_module and open only in start. Call emit only in handlers, with their own
- *   event. Everything else may be called from start to release, by any thread.
+ * - Call connect and open only in start. Call define in start or in handlers. Call emit only in handlers,
+ *   with their own event. Everything else may be called from start to release, by any thread.
  * - finish is called after the last event, when no handler is running. Modules finish in the order in which
  *   they handle events, so those that a module uses finish before it. What they returned from api stays valid
  *   until release.
@@ -39,8 +39,9 @@
  * - A crash (SIGSEGV, SIGFPE, abort ...) in a call from whyslow also disconnects the module; its finish is
  *   not called. The program goes on as far as the damage allows. A crash in one of the module's own threads
  *   ends the run, and exit ends the process.
- * - Libraries stay loaded: static objects are shared by all runs in a process, and their destructors may
- *   never run. Keep state in the object that start makes.
+ * - Libraries are unloaded when the program has ended, after release; after a crash they are not. Threads of
+ *   a module must have ended by then. Static objects are shared by all runs in a process: keep state in the
+ *   object that start makes.
  */
 
 #include <stddef.h>

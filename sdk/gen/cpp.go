@@ -8,7 +8,7 @@ import (
 )
 
 // partsCPP of whyslow.hpp in their order; what follows <implementation> is for one source file only.
-var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "luna.hpp", "standard.hpp",
+var partsCPP = []string{"types.hpp", "event.hpp", "module.hpp", "luna.hpp", "library.hpp", "standard.hpp",
 	"<implementation>",
 	"json.hpp", "config.hpp", "host.hpp", "run.hpp", "track.hpp", "writer.hpp", "<end>"}
 

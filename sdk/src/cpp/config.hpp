@@ -205,6 +205,7 @@ class Config {
     void event_settings(const ConfigFile &f, const Json &spaces) {
         for (std::size_t i = 0; i < spaces.items.size(); i++) {
             if (!f.is(spaces.items[i], Json::Object, spaces.keys[i])) continue;
+            spaces_.push_back(spaces.keys[i]);
             for (std::size_t k = 0; k < spaces.items[i].items.size(); k++)
                 event(f, spaces.keys[i], spaces.items[i].key_places[k], spaces.items[i].items[k]);
         }
@@ -259,7 +260,12 @@ class Config {
                     const std::string key = event_key(e.string);
                     if (key.empty())
                         f.warn(e, "\"" + e.string + "\" is not an event: write Namespace::onName; skipped");
-                    else if (check(f, e, key, false)) grouped_[main_name(key)] |= enabled;
+                    else if (check(f, e, key, false)) {
+                        grouped_[main_name(key)] |= enabled;
+                        const std::string space = key.substr(0, key.find("::"));
+                        if (!standard_space(space) && !has(spaces_, space))
+                            f.warn(e, "there is no namespace " + space + suggestion(space, spaces_));
+                    }
                 }
             }
         }
@@ -319,6 +325,7 @@ class Config {
     std::map<std::string, bool> on_;      // enabled events
     std::map<std::string, bool> grouped_; // events in groups: whether any of their groups is enabled
     std::map<std::string, bool> known_;   // events that have been named and may exist
+    std::vector<std::string> spaces_ = {"CFEvents", "DFEvents", "GlobalEvents", "SyncEvents"};
 };
 
 // find_config returns the path of a configuration file, or "" if there is none.

@@ -33,6 +33,61 @@ struct CallSite {
     bool on() const { return event.load(std::memory_order_acquire) != 0; }
 };
 
+// Fields are the values of an event of `whyslow run`, read one after the other.
+struct Fields {
+    virtual const char *text() = 0; // valid until the handler returns
+    virtual std::int64_t integer() = 0;
+    virtual double real() = 0;
+    virtual std::int64_t time() = 0; // of the event, in nanoseconds
+    virtual std::size_t values(Value *out) = 0; // all that are left
+
+  protected:
+    ~Fields() {}
+};
+
+// FromField reads a parameter of a handler; whole says that it takes no field.
+template <class C, class Enable = void> struct FromField {
+    static const std::size_t fields = 1;
+    static C get(Fields &) {
+        throw std::invalid_argument("whyslow run has no values of type " + Called<C>::name());
+    }
+};
+template <class C>
+struct FromField<C, typename std::enable_if<std::is_integral<C>::value || std::is_enum<C>::value>::type> {
+    static const std::size_t fields = 1;
+    static C get(Fields &f) { return static_cast<C>(f.integer()); }
+};
+template <class C> struct FromField<C, typename std::enable_if<std::is_floating_point<C>::value>::type> {
+    static const std::size_t fields = 1;
+    static C get(Fields &f) { return static_cast<C>(f.real()); }
+};
+template <> struct FromField<const char *> {
+    static const std::size_t fields = 1;
+    static const char *get(Fields &f) { return f.text(); }
+};
+template <class C> struct FromField<C, typename std::enable_if<IsTime<C>::value>::type> {
+    static const std::size_t fields = 0; // it is the event's
+    static C get(Fields &f) {
+        return C(std::chrono::duration_cast<typename C::duration>(std::chrono::nanoseconds(f.time())));
+    }
+};
+template <class C> struct FromField<C, typename std::enable_if<IsDuration<C>::value>::type> {
+    static const std::size_t fields = 1;
+    static C get(Fields &f) { return std::chrono::duration_cast<C>(std::chrono::nanoseconds(f.integer())); }
+};
+template <class... C> struct SumOf;
+template <> struct SumOf<> {
+    static const std::size_t fields = 0;
+};
+template <class C, class... More> struct SumOf<C, More...> {
+    static const std::size_t fields = FromField<C>::fields + SumOf<More...>::fields;
+};
+
+// Apply calls a function. Its arguments are made from left to right, as braces promise.
+struct Apply {
+    template <class F, class... A> explicit Apply(F &f, const A &...args) { f(args...); }
+};
+
 // Handler is a function connected to an event, or through connect_matching to several.
 struct Handler {
     IEventModule *owner; // may be null
@@ -45,6 +100,9 @@ struct Handler {
     explicit Handler(const Signature *t) : owner(nullptr), priority(100), order(0), types(t), dead(false) {}
     virtual ~Handler() {}
     Handler(const Handler &) = delete;
+    // from calls it with the fields of an event of `whyslow run`; fields is how many it takes.
+    virtual void from(Fields &) {}
+    virtual std::size_t fields() const { return 0; }
 };
 
 template <class... C> struct TypedHandler : Handler {
@@ -56,6 +114,11 @@ template <class F, class... C> struct TypedFunction final : TypedHandler<C...> {
     F f;
     explicit TypedFunction(F g) : f(std::move(g)) {}
     void call(const C &...args) override { f(args...); }
+    void from(Fields &in) override {
+        (void)in; // of a handler without parameters
+        Apply{f, FromField<C>::get(in)...};
+    }
+    std::size_t fields() const override { return SumOf<C...>::fields; }
 };
 
 struct GenericHandler : Handler {
@@ -134,7 +197,7 @@ namespace detail {
 
 // Core leads from any binary to the one implementation. version must be the same in all binaries.
 struct Core {
-    static const int version = 1;
+    static const int version = 2;
     EventsManager *events;
     ModulesManager *modules;
 };
@@ -142,10 +205,10 @@ struct Core {
 } // namespace detail
 } // namespace whyslow
 
-#if !defined(WHYSLOW_LUNA)
+#if !defined(WHYSLOW_LUNA) && !defined(WHYSLOW_MODULE_LIBRARY)
 // In a shared library the reference is weak: the library may be a module loaded by a program that does not
 // export its symbols. There the module's entry point sets the pointer.
-#if (defined(__PIC__) && !defined(__PIE__)) || defined(WHYSLOW_MODULE_LIBRARY)
+#if defined(__PIC__) && !defined(__PIE__)
 extern "C" __attribute__((weak, visibility("default"))) whyslow::detail::Core *whyslow_core(void);
 #else
 // If the linker misses this function: one source file must define WHYSLOW_IMPLEMENTATION, see the top.
@@ -164,6 +227,13 @@ inline std::atomic<Core *> &core_slot() {
 #if defined(WHYSLOW_LUNA)
 Core *luna_core();
 inline Core *core() { return luna_core(); }
+#elif defined(WHYSLOW_MODULE_LIBRARY)
+// Whoever loads the library sets the pointer.
+inline Core *core() {
+    Core *c = core_slot().load(std::memory_order_acquire);
+    if (!c) throw std::logic_error("whyslow.hpp: the module is not running");
+    return c;
+}
 #else
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push

@@ -38,6 +38,7 @@ class Host final : public EventsManager, public ModulesManager {
         offers_["global_events_module"] = &make_module<GlobalEventsModule>;
         offers_["cf_counter_events_module"] = &make_module<CFCounterModule>;
         offers_["df_sizer_events_module"] = &make_module<DFSizerModule>;
+        offers_["perfetto_module"] = &make_module<PerfettoModule>;
         offers_["foreign_block_timer_module"] = &make_module<ForeignBlockTimerModule>;
         offers_["trace_writer_module"] = &make_trace_writer;
     }
@@ -297,6 +298,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::unique_ptr<IEventModule> load(const std::string &name, const std::string &library,
                                        std::string *error);
     bool quiet();
+    void unload();
 
     std::recursive_mutex lock_;
     enum { New, Starting, Started, Ending, Ended } state_ = New;
@@ -310,6 +312,7 @@ class Host final : public EventsManager, public ModulesManager {
     std::map<std::string, std::unique_ptr<IEventModule> (*)()> offers_;
     std::vector<Running> modules_;
     std::vector<std::unique_ptr<IEventModule>> failed_;
+    std::vector<void *> libraries_; // that were loaded
     IEventModule *registering_ = nullptr;
     uint64_t order_ = 0;
     pid_t pid_ = 0;

@@ -35,6 +35,11 @@ class IEventModule {
     // requires_modules names modules that must start and finish before this one. If one of them is missing or
     // off, so is this one.
     virtual std::vector<std::string> requires_modules() const { return std::vector<std::string>(); }
+    // query answers modules that ask for a number by its name; false: there is none of that name.
+    virtual bool query(const std::string &what, int node, double *value) {
+        (void)what, (void)node, (void)value;
+        return false;
+    }
     // finish is called after the last event of the run. Modules with lower priority numbers and required
     // modules have finished by then, but still exist.
     virtual void finish() {}
@@ -49,6 +54,7 @@ class IEventModule {
     std::vector<std::string> texts(const char *param, const std::vector<std::string> &otherwise) const;
 
     // For ModulesManager.
+    std::vector<std::string> uses_; // by Info
     void configure_(const ModuleSettings &s) { settings_ = s; }
     const ModuleSettings &settings_of_() const { return settings_; }
 
@@ -88,6 +94,48 @@ inline std::vector<std::string> IEventModule::texts(const char *param,
     const Param *p = find(param, Param::Strings, "a list of strings");
     return p ? p->strings : otherwise;
 }
+
+// Info is what `whyslow run` is told about a module; programs know it from its code, all but uses.
+class Info {
+  public:
+    // The events it listens to and emits, for `whyslow modules`, and modules that must run before this one.
+    template <class... S> Info &events(S... s) { return append(events_, {s...}); }
+    template <class... S> Info &emits(S... s) { return append(emits_, {s...}); }
+    template <class... S> Info &uses(S... s) { return append(uses_, {s...}); }
+    // A parameter with its default and meaning. Under `whyslow run` a module has no others.
+    Info &param(const char *name, const char *value, const char *doc) { return add(name, 1, value, doc); }
+    Info &param(const char *name, bool value, const char *doc) {
+        return add(name, 4, value ? "true" : "false", doc);
+    }
+    Info &param(const char *name, int value, const char *doc) {
+        return add(name, 2, std::to_string(value), doc);
+    }
+    Info &param(const char *name, double value, const char *doc) {
+        std::ostringstream s;
+        s.precision(17);
+        s << value;
+        return add(name, 3, s.str(), doc);
+    }
+    Info &doc(const char *s) { return doc_ = s, *this; }
+
+    struct Param {
+        std::string name, value, doc;
+        std::uint32_t type; // one of WSM_PARAM_
+    };
+    std::string doc_;
+    std::vector<std::string> events_, emits_, uses_;
+    std::vector<Param> params_;
+
+  private:
+    Info &append(std::vector<std::string> &to, std::initializer_list<const char *> from) {
+        to.insert(to.end(), from.begin(), from.end());
+        return *this;
+    }
+    Info &add(const char *name, std::uint32_t type, const std::string &value, const char *doc) {
+        params_.push_back(Param{name, value, doc, type});
+        return *this;
+    }
+};
 
 // ModulesManager holds all modules.
 class ModulesManager {
@@ -188,9 +236,30 @@ template <class M> std::unique_ptr<IEventModule> make_module() {
 } // namespace detail
 } // namespace whyslow
 
-// WHYSLOW_MODULE(Class, "name") in a source file of the program makes a module known to the configuration.
-#define WHYSLOW_MODULE(Class, name) \
-    static ::whyslow::detail::Offer whyslow_offer_##Class(name, &::whyslow::detail::make_module<Class>)
+// WHYSLOW_MODULE(Class, "name", "what it does", whyslow::Info()...) in a source file of the program makes a
+// module known to the configuration; all after the name may be left out. With WHYSLOW_MODULE_LIBRARY the same
+// source is a shared library with that one module, for programs and for `whyslow run`.
+#define WHYSLOW_MODULE(...) WHYSLOW_PICK_MODULE(__VA_ARGS__, WHYSLOW_MODULE_4, WHYSLOW_MODULE_3, \
+                                                WHYSLOW_MODULE_2, ~)(__VA_ARGS__)
+#define WHYSLOW_PICK_MODULE(a1, a2, a3, a4, macro, ...) macro
+#define WHYSLOW_MODULE_2(Class, name) WHYSLOW_MODULE_4(Class, name, "", ::whyslow::Info())
+#define WHYSLOW_MODULE_3(Class, name, doc) WHYSLOW_MODULE_4(Class, name, doc, ::whyslow::Info())
+#if defined(WHYSLOW_MODULE_LIBRARY)
+#define WHYSLOW_MODULE_4(Class, name, about, ...)                                                         \
+    WHYSLOW_EXPORT_MODULE(Class)                                                                          \
+    extern "C" const wsm_module *whyslow_module(void) {                                                   \
+        return ::whyslow::detail::RunModule::describe<Class>(name, (__VA_ARGS__).doc(about));             \
+    }                                                                                                     \
+    static const int whyslow_offer_##Class __attribute__((unused)) = 0
+#else
+#define WHYSLOW_MODULE_4(Class, name, about, ...)                                                         \
+    static std::unique_ptr<::whyslow::IEventModule> whyslow_make_##Class() {                              \
+        std::unique_ptr<::whyslow::IEventModule> m(new Class());                                          \
+        m->uses_ = (__VA_ARGS__).uses_;                                                                   \
+        return m;                                                                                         \
+    }                                                                                                     \
+    static ::whyslow::detail::Offer whyslow_offer_##Class(name, &whyslow_make_##Class)
+#endif
 
 // WHYSLOW_EXPORT_MODULE(Class) makes a module of a shared library:
 //     g++ -std=c++11 -shared -fPIC mine.cpp -o libmine_module.so

@@ -63,7 +63,7 @@ inline bool Host::start(const std::string &events, const std::string &settings) 
     return ok_;
 }
 
-// load loads a module from a shared library, which stays loaded to the end.
+// load loads a module from a shared library, which stays loaded until the modules are destroyed.
 inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const std::string &library,
                                                 std::string *error) {
 #ifdef WHYSLOW_NO_DLOPEN
@@ -92,6 +92,7 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
     for (const std::string &path : paths) {
         if (::access(path.c_str(), F_OK) != 0) continue;
         void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (handle) libraries_.push_back(handle);
         if (!handle) {
             *error = std::string("cannot be loaded: ") + ::dlerror();
             return nullptr;
@@ -123,7 +124,9 @@ inline std::unique_ptr<IEventModule> Host::load(const std::string &name, const s
 // requirements tells whether a module can ever start; ready tells whether it can start now.
 inline bool Host::requirements(const Running &r, bool *ready) {
     *ready = true;
-    for (const std::string &need : r.module->requires_modules()) {
+    std::vector<std::string> needs = r.module->requires_modules();
+    needs.insert(needs.end(), r.module->uses_.begin(), r.module->uses_.end());
+    for (const std::string &need : needs) {
         const Running *other = find(Config::module_name(need));
         if (!other) {
             say("module \"" + r.name + "\" needs module \"" + Config::module_name(need) +
@@ -317,6 +320,25 @@ inline void Host::end() {
         for (std::unique_ptr<Handler> &h : handlers_)
             if (h && h->owner == owner) h.reset();
     }
+    unload();
+}
+
+// unload unloads the libraries. What of theirs is in lists goes first: their emissions and the types of their
+// handlers. Modules that failed at the start were kept, as threads might have been in them; they go, too.
+inline void Host::unload() {
+    Guard guard(lock_);
+    failed_.clear();
+    for (std::unique_ptr<Handler> &h : handlers_) h.reset();
+    for (const std::pair<const std::string, std::unique_ptr<Event>> &e : events_) {
+        e.second->list.store(nullptr);
+        e.second->sites = nullptr; // each is off by now, for good
+    }
+#ifndef WHYSLOW_NO_DLOPEN
+    while (!libraries_.empty()) {
+        ::dlclose(libraries_.back());
+        libraries_.pop_back();
+    }
+#endif
 }
 
 } // namespace detail

@@ -271,4 +271,107 @@ class ForeignBlockTimerModule : public IEventModule {
     Output out_;
 };
 
+// PerfettoModule is perfetto_module: a JSON file for ui.perfetto.dev. Calls of user functions are intervals
+// of their thread, the bytes of DFs created and destroyed so far are counters. Times are when events came, in
+// microseconds since the start. Threads pass their text on 64 kB at a time.
+class PerfettoModule : public IEventModule {
+  public:
+    PerfettoModule() : start_(std::chrono::steady_clock::now()), created_(0), destroyed_(0) {}
+    void registerEvents() override {
+        out_.open(text("file", "perfetto.json"));
+        out_.write("[\n{\"name\":\"process_name\",\"ph\":\"M\"," + place(0) +
+                   ",\"args\":{\"name\":\"program\"}}");
+        EventsManager *events = EventsManager::instance();
+        events->connect("GlobalEvents", "onForeignStarted", [this](const Event &e, const Value *v,
+                                                                   std::size_t n) {
+            mine().open.push_back(std::make_pair(function(e, v, n), now()));
+        });
+        events->connect("GlobalEvents", "onForeignEnded", [this](const Event &e, const Value *v,
+                                                                 std::size_t n) {
+            Thread &t = mine();
+            const std::string name = function(e, v, n);
+            for (std::size_t i = t.open.size(); i > 0; i--) {
+                if (t.open[i - 1].first != name) continue;
+                interval(t, name, t.open[i - 1].second, "{}");
+                t.open.resize(i - 1);
+                break;
+            }
+        });
+        for (const char *name : {"onCreate", "onCreateSize"}) size(name, created_);
+        for (const char *name : {"onDestroy", "onDestroySize"}) size(name, destroyed_);
+    }
+    void finish() override {
+        threads_.all([this](Thread &t) {
+            for (const std::pair<std::string, double> &f : t.open)
+                interval(t, f.first, f.second, "{\"unfinished\":true}");
+            out_.write(t.text);
+        });
+        out_.write("\n]\n");
+        out_.close();
+    }
+
+  private:
+    struct Thread {
+        std::vector<std::pair<std::string, double>> open; // functions that have not returned, and since when
+        std::string text;
+        std::size_t id = 0;
+    };
+    Thread &mine() {
+        Thread &t = threads_.get();
+        t.id = detail::thread_state()->index + 1;
+        return t;
+    }
+    static std::string function(const Event &e, const Value *v, std::size_t n) {
+        if (n == 0 || v[0].type != Value::Text)
+            throw std::runtime_error(e.key() + " must have a function's name as its first argument");
+        return v[0].text;
+    }
+    double now() const {
+        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
+    }
+    static std::string place(std::size_t thread) {
+        return "\"pid\":" + std::to_string(::getpid()) + ",\"tid\":" + std::to_string(thread);
+    }
+    void size(const char *name, std::atomic<std::int64_t> &sum) {
+        EventsManager::instance()->connect(
+            "DFEvents", name, [this, &sum](const Event &e, const Value *v, std::size_t n) {
+                const std::int64_t bytes = n ? v[n - 1].size() : -1;
+                if (bytes < 0) throw std::runtime_error(e.key() + " has no size as its last argument");
+                sum += bytes;
+                Thread &t = mine();
+                put(t, "{\"name\":\"DFSizer\",\"cat\":\"DF\",\"ph\":\"C\",\"ts\":" +
+                           std::to_string(now()) + ",\"dur\":0," + place(t.id) +
+                           ",\"args\":{\"created\":" + std::to_string(created_.load()) +
+                           ",\"destroyed\":" + std::to_string(destroyed_.load()) + "}}");
+            });
+    }
+    void interval(Thread &t, const std::string &name, double from, const char *args) {
+        put(t, "{\"name\":" + json(name) + ",\"cat\":\"ForeignBlock\",\"ph\":\"X\",\"ts\":" +
+                   std::to_string(from) + ",\"dur\":" + std::to_string(now() - from) + "," + place(t.id) +
+                   ",\"args\":" + args + "}");
+    }
+    void put(Thread &t, const std::string &record) {
+        t.text += ",\n" + record;
+        if (t.text.size() < 65536) return;
+        std::lock_guard<std::mutex> guard(lock_);
+        out_.write(t.text);
+        t.text.clear();
+    }
+    static std::string json(const std::string &s) {
+        std::string out = "\"";
+        for (char c : s) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned char>(c));
+            if (c == '"' || c == '\\') out += std::string("\\") + c;
+            else out += static_cast<unsigned char>(c) < 0x20 ? std::string(code) : std::string(1, c);
+        }
+        return out + "\"";
+    }
+    std::chrono::steady_clock::time_point start_;
+    std::atomic<std::int64_t> created_, destroyed_;
+    PerThread<Thread> threads_;
+    std::mutex lock_;
+    Output out_;
+};
+
 } // namespace whyslow

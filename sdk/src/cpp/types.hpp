@@ -30,7 +30,8 @@
 // ModulesManager, implemented in that one source file. Modules in shared libraries reach them through
 // pointers, so they need no symbol of the program.
 //
-// The C++ code of a LuNA program includes the same header, and emits into the run: luna.hpp of the parts.
+// The C++ code of a LuNA program includes the same header, and emits into the run: luna.hpp of the parts. A
+// module compiled with WHYSLOW_MODULE_LIBRARY is a library for `whyslow run`, too: library.hpp.
 //
 // Nothing starts before the first emission (or whyslow::init), because modules may register themselves while
 // static objects are constructed, in any order. Profiling ends at exit: modules finish in order of priority.
@@ -53,6 +54,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -78,7 +80,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if !defined(WHYSLOW_LUNA)
+#if defined(WHYSLOW_MODULE_LIBRARY)
+#include "whyslow_module.h"
+#elif !defined(WHYSLOW_LUNA)
 #include "whyslow.h"
 #endif
 

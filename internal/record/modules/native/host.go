@@ -81,9 +81,6 @@ func wnConnect(ref C.uintptr_t, event *C.char, f, user C.uintptr_t) C.int {
 func wnDefine(ref C.uintptr_t, signature *C.char) *C.wsm_spec {
 	m := moduleOf(ref)
 	defer m.guard()
-	if !m.atStart("define") {
-		return nil
-	}
 	spec, err := parseSignature(C.GoString(signature))
 	var u *prof.UserEvent
 	if err == nil {
@@ -124,7 +121,9 @@ func wnEmit(ref, event C.uintptr_t, spec *C.wsm_spec, time C.int64_t, words *C.u
 	texts **C.char, textsCount C.uint32_t) C.int {
 	m := moduleOf(ref)
 	defer m.guard()
+	m.mu.Lock()
 	u := m.own[spec]
+	m.mu.Unlock()
 	if u == nil {
 		return m.result(errors.New("emit of an event that this module has not defined"))
 	}

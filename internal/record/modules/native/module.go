@@ -41,7 +41,6 @@ type module struct {
 	alive   sync.RWMutex // held for reading by who asks for numbers, for writing at the end
 
 	// Made by the start, only looked at afterwards.
-	own     map[*C.wsm_spec]*prof.UserEvent
 	params  map[string]*C.wsm_value
 	outputs []*prof.Output
 
@@ -49,6 +48,7 @@ type module struct {
 	mu    sync.Mutex // guards what follows
 	err   error      // in start or finish
 	mem   memory
+	own   map[*C.wsm_spec]*prof.UserEvent
 	user  map[string]*C.wsm_spec // kinds that are not standard, by "Namespace.onName"
 	sites map[siteKey]*C.wsm_site
 	peers map[string]*C.wsm_peer

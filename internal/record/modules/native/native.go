@@ -8,8 +8,8 @@
 // find the module by a handle. C never keeps Go memory, Go never looks at what a module calls a pointer of
 // its own.
 //
-// Libraries are never unloaded: a thread that has used thread_local objects of a library, or code on its
-// stack, would be left without it. Crashes of modules end the module, see shim.c.
+// Libraries are unloaded when all is over, by Close: their static objects are destroyed then. Until then they
+// stay, so that runs of one process share them. Crashes of modules end the module, see shim.c.
 package native
 
 /*
@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -50,7 +51,7 @@ var guard = sync.OnceValue(func() error {
 	return nil
 })
 
-// Open loads a library, which stays loaded, and returns its module.
+// Open loads a library, which stays loaded until Close, and returns its module.
 func Open(path string) (prof.ModuleInfo, error) {
 	none := prof.ModuleInfo{}
 	if err := guard(); err != nil {
@@ -116,6 +117,22 @@ func open(path string, load func() *C.wn_crash) (*C.wn_crash, error) {
 	}
 }
 
+// crashes tells whether a module did something wrong: its library, and with it all others, then stays loaded.
+var crashes atomic.Bool
+
+// Close unloads all libraries, which destroys their static objects. No module may run any more, and modules'
+// own threads must have ended; nothing can be opened or started afterwards. It does nothing if a module has
+// crashed.
+func Close() error {
+	if crashes.Load() {
+		return nil
+	}
+	if c := C.wn_close(); c != nil {
+		return fmt.Errorf("a module library %w", fault("when it was unloaded", c))
+	}
+	return nil
+}
+
 // describe reads what a library says of its module.
 func describe(d *C.wsm_module) (prof.ModuleInfo, error) {
 	none := prof.ModuleInfo{}
@@ -176,6 +193,7 @@ func texts(p **C.char) []string {
 
 // fault is what a module did wrong in a step.
 func fault(when string, c *C.wn_crash) error {
+	crashes.Store(true)
 	if c.closed != 0 {
 		return fmt.Errorf("tried to close file descriptors of whyslow %s", when)
 	}

@@ -166,14 +166,36 @@ static wn_crash closing = {.closed = 1};
 	current = NULL; \
 	return c.crash.closed ? &closing : NULL
 
+// Libraries that are loaded, in their order. Only wn_open and wn_close use them, never at once.
+enum { MOST_LIBRARIES = 256 };
+static void *libraries[MOST_LIBRARIES];
+static int library_count;
+
+static void keep_library(void *handle)
+{
+	if (library_count < MOST_LIBRARIES) libraries[library_count++] = handle;
+}
+
+static wn_crash *closed(void)
+{
+	GUARDED("a module library", {
+		while (library_count > 0) dlclose(libraries[--library_count]);
+		fflush(NULL); // for what destructors have printed
+	});
+}
+
 static wn_crash *opened(const char *path, const wsm_module **descriptor, char **error)
 {
 	GUARDED(path, {
+		// Loaded by a module, the library of C++ would take symbols from that module, which could then never be
+		// unloaded. Where there is none, no module needs it.
+		dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 		void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		const wsm_module *(*f)(void) = NULL;
 		if (h) *(void **)&f = dlsym(h, "whyslow_module");
 		if (f) {
 			*descriptor = f();
+			keep_library(h);
 		} else {
 			const char *why = dlerror();
 			*error = strdup(h ? "" : why ? why : "unknown error");
@@ -296,6 +318,7 @@ wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self)
 {
 	return start(m, host, self);
 }
+wn_crash *wn_close(void) { return closed(); }
 wn_crash *wn_finish(const wsm_module *m, uintptr_t self) { return finish(m, self); }
 wn_crash *wn_release(const wsm_module *m, uintptr_t self) { return release(m, self); }
 

@@ -19,6 +19,8 @@ int wn_guard(void); // called once, before all others; -1: see errno
 
 // wn_open loads a library. error says why it failed; it is "" if the library has no such function.
 wn_crash *wn_open(const char *path, const wsm_module **descriptor, char **error);
+// wn_close unloads all libraries.
+wn_crash *wn_close(void);
 wn_crash *wn_start(const wsm_module *m, const wsm_host *host, uintptr_t *self);
 wn_crash *wn_finish(const wsm_module *m, uintptr_t self);
 wn_crash *wn_release(const wsm_module *m, uintptr_t self);
