@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,6 +13,21 @@ import (
 // examples, one marked "sh root" in the root of the repository (what that makes goes to build/), one marked
 // "sh mpi" where mpirun is there, one marked "sh shmem" where OpenSHMEM is.
 var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| shmem)?\n(.*?)^```$")
+
+// rowCommand is a command in the last cell of a table; those of a page that says so are run like blocks.
+var rowCommand = regexp.MustCompile("(?m)^\\|.*\\|( shmem)? `([^`\n]+)` \\|$")
+
+const rowsRun = "<!-- the commands of the tables are run -->"
+
+// commandsOf gives where the commands of a page are: all, the mark, the text.
+func commandsOf(page string) [][]int {
+	blocks := shBlock.FindAllStringSubmatchIndex(page, -1)
+	if strings.Contains(page, rowsRun) {
+		blocks = append(blocks, rowCommand.FindAllStringSubmatchIndex(page, -1)...)
+		slices.SortFunc(blocks, func(a, b []int) int { return a[0] - b[0] })
+	}
+	return blocks
+}
 
 // TestDocs runs every block marked sh in README.md and docs/, those of a page one after the other.
 func TestDocs(t *testing.T) {
@@ -46,7 +62,7 @@ func testDocs(t *testing.T, mpi bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks := shBlock.FindAllStringSubmatchIndex(string(text), -1)
+		blocks := commandsOf(string(text))
 		if len(blocks) == 0 || mpi && !strings.Contains(string(text), "\n```sh mpi\n") {
 			continue
 		}
@@ -57,7 +73,7 @@ func testDocs(t *testing.T, mpi bool) {
 				t.Fatal(err)
 			}
 			for _, b := range blocks {
-				line := 2 + strings.Count(string(text[:b[0]]), "\n")
+				line := 1 + strings.Count(string(text[:b[4]]), "\n")
 				where := dir
 				if b[2] >= 0 {
 					switch string(text[b[2]:b[3]]) {
