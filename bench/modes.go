@@ -148,8 +148,8 @@ func (r *profiled) start(s *setup, m *mode) error {
 		if !slices.Contains(m.modules, info.Name) && !slices.Contains(m.modules, "*") {
 			continue
 		}
-		if info.Name == modules.CentralName || info.Name == modules.DiffusionName {
-			continue // they change the run
+		if info.Name == modules.CentralName || info.Name == modules.DiffusionName || info.Name == modules.NaiveName {
+			continue // the first two change the run, the third is a mode of its own
 		}
 		u := prof.Use{Info: info, Priority: prof.DefaultPriority, Params: map[string]any{}}
 		for _, name := range []string{"file", "dir"} {
