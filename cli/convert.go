@@ -65,8 +65,8 @@ func convertCommand(std console.IO) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "convert --to FORMAT [-o FILE] TRACE",
-		Short: "Write a trace, or what is found in it, in a format of other programs",
-		Long: `Write a trace, or what is found in it, in a format of other programs:
+		Short: "Write a trace, or its analysis, in a format of other programs",
+		Long: `Write a trace, or its analysis, in a format of other programs:
 
 ` + list.String() + `
 Without -o the file is TRACE with the extension of the format. A new file replaces an old one only

@@ -40,7 +40,7 @@ are printed too, so --parse makes a smaller trace. --json prints each event as a
 line, with names instead of numbers:
   {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted",
    "fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
---stats prints how many events of each kind there are, how many bytes they take, and what is lost.
+--stats prints how many events of each kind there are, how many bytes they take, and how many are lost.
 
 --luna prints the events in the form of LuNA's own log: rank | seconds | message | file:line. A
 trace holds neither the contents of DFs nor request counts: a DF shows as DF<size=BYTES>(...), a

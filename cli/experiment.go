@@ -27,8 +27,8 @@ func experimentCommand(io console.IO) *cobra.Command {
 	var o experimentOptions
 	cmd := &cobra.Command{
 		Use:   "experiment [flags] [NAME]...",
-		Short: "Run programs that show what the factors follow",
-		Long: `Run built-in programs many times to check what the factors follow: starvation the number of chains
+		Short: "Run programs that test what drives each factor",
+		Long: `Run built-in programs many times to check what drives each factor: starvation the number of chains
 that can run at once, overhead the number of CFs that share the same work, and latency the size of
 the DFs sent between nodes. A real program, particle in cell, runs on one node and on four. Every
 expectation is checked. Points are compared within rounds in which they take turns; where other

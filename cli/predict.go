@@ -131,8 +131,7 @@ func predictCommand(io console.IO) *cobra.Command {
 		Use:   "predict [flags] TRACE",
 		Short: "Tell how long a recorded run would take on another machine",
 		Long: `Run a recorded program again in virtual time: on other nodes and workers, over other links, or with
-code fragments that are faster. What the run-time system takes for its own work is measured in the
-trace.
+code fragments that are faster. The run-time system's own costs are measured in the trace.
 
 Lists of --nodes and --workers give a table of all combinations. -o writes the predicted run of a
 single machine as a trace, which report, view and diff read like any other.
@@ -155,9 +154,9 @@ single machine as a trace, which report, view and diff read like any other.
 	f.IntSliceVarP(&o.nodes, "nodes", "n", nil, "`numbers` of nodes, such as 1,2,4 (default: as recorded)")
 	f.IntSliceVarP(&o.workers, "workers", "w", nil, "`numbers` of workers of each node (default: as recorded)")
 	o.links.addTo(f)
-	f.StringArrayVar(&o.speed, "speed", nil, "`CODE=FACTOR`: that code fragment is so many times as fast")
-	f.StringArrayVar(&o.cost, "cost", nil, "`WHAT=TIME`: that work of the run-time system takes so long: "+
-		strings.Join(simulate.CostNames(), ", "))
+	f.StringArrayVar(&o.speed, "speed", nil, "make a code fragment this many times as fast: `CODE=FACTOR`")
+	f.StringArrayVar(&o.cost, "cost", nil, "set the time of one kind of run-time work: `WHAT=TIME`,"+
+		" where WHAT is "+strings.Join(simulate.CostNames(), ", "))
 	f.BoolVar(&o.noLatency, "no-latency", false, "messages take no time")
 	f.BoolVar(&o.noOverhead, "no-overhead", false, "the run-time system takes no time, except for messages")
 	f.StringVarP(&o.out, "output", "o", "", "write the predicted run to this `folder`")

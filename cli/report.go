@@ -167,7 +167,7 @@ A damaged or truncated trace is read as far as possible; the report says what is
 that does not fit into --memory is analysed with the help of the disk (on Linux).
 
 --from and --to, or --iteration, report an interval: its factors, splits, links and causes, to the
-nanosecond those that the page shows of it. What needs the whole run is left out, and named.
+nanosecond those that the page shows of it. Sections that need the whole run are left out, and named.
 
 --fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi,
 code:solve>30%, pgas.wait-at-barrier>10%.

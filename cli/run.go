@@ -125,7 +125,7 @@ links are real.
 	f.StringVar(&o.threadClock, "thread-clock", "auto", "measure the CPU time of CFs: `when` is auto (for"+
 		" each CF over 50 µs, for shorter ones together), on (for each) or off")
 	f.BoolVar(&o.source.noWaits, "no-waits", false, "do not record where C++ code waits for locks, files and"+
-		" timers: link it without the functions that take note")
+		" timers: link it without the wrappers that record that")
 	f.DurationVar(&o.linkLatency, "link-latency", 0, "time that a message takes, such as 50us")
 	f.StringVar(&o.linkBandwidth, "link-bandwidth", "", "`bytes` per second of each link, such as 1G or"+
 		" 200M (default: unlimited)")
