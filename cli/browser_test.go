@@ -55,7 +55,7 @@ func TestPage(t *testing.T) {
 		{"big", pageBig}, {"live", pageLive}, {"collector", pageCollector}, {"views", pageViews},
 		{"address", pageAddress}, {"timeline", pageTimeline},
 		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
-		{"patterns", pagePatterns}, {"states", pageStates}, {"unset", pageUnset},
+		{"patterns", pagePatterns}, {"regions", pageRegions}, {"states", pageStates}, {"unset", pageUnset},
 		{"reasons", pageReasons}, {"everybody", pageEverybody}, {"tools", pageTools},
 		{"whatif", pageWhatIf}, {"decisions", pageDecisions},
 	} {

@@ -119,7 +119,7 @@ func TestRegionClocks(t *testing.T) {
 					if !in.needs(k, j) {
 						continue
 					}
-					if late := r.Arrived(y) - r.left(x); late > 2 {
+					if late := r.Arrived(y) - r.Left(x); late > 2 {
 						rt.Fatalf("member %d left %s %d before %d entered it\n%s", k, in.Kind, late, j, text)
 					}
 				}

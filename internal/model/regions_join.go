@@ -129,8 +129,8 @@ func (r *Regions) Record(e Member) *Collective { return &r.Threads[e.Thread].Col
 
 func (r *Regions) entered(e Member) int64 { return r.Threads[e.Thread].enterOf(r.Record(e)) }
 
-// left is when a member left the operation.
-func (r *Regions) left(e Member) int64 { return r.Threads[e.Thread].Exit[r.Record(e).Visit] }
+// Left is when a member left the operation.
+func (r *Regions) Left(e Member) int64 { return r.Threads[e.Thread].Exit[r.Record(e).Visit] }
 
 // phase is the kind of an operation for pairing: a barrier may be called in one or in two phases.
 func phase(k CollectiveKind) CollectiveKind {
@@ -202,12 +202,12 @@ func (r *Regions) lonely(queues [][]Member, barrier, same bool) (int, bool) {
 	}
 	least, latest := 0, None
 	for i, q := range queues {
-		if r.left(q[0]) < r.left(queues[least][0]) {
+		if r.Left(q[0]) < r.Left(queues[least][0]) {
 			least = i
 		}
 		latest = max(latest, r.Arrived(q[0]))
 	}
-	return least, !same || r.left(queues[least][0]) < latest
+	return least, !same || r.Left(queues[least][0]) < latest
 }
 
 // Arrived is when a member was ready for the others: when it entered the operation, or, of a barrier of two
@@ -248,7 +248,7 @@ func (r *Regions) orderInstances() {
 	end := filled(len(r.Instances), None)
 	for i := range r.Instances {
 		for _, e := range r.MembersOf(i) {
-			end[i] = max(end[i], r.left(e))
+			end[i] = max(end[i], r.Left(e))
 		}
 	}
 	instances, place := make([]Instance, len(end)), make([]int32, len(end))

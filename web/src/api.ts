@@ -87,13 +87,14 @@ export interface Patterns {
 }
 /** GET /api/runs/ID/source?file: a source file that code fragments name, as it is beside the trace now. */
 export interface Source { file: string; text: string; here: boolean /* it was found */ }
-/** GET /api/runs/ID/waits?factors&parts&producer&consumer&code&df&link&lanes&from&to&limit&windows: the waits
- * behind a reason: all that fit, the longest of them first. factors "S,O", parts "dispatch,0->1", names of
- * code fragments and DFs; code: producer or consumer. */
+/** GET /api/runs/ID/waits?factors&parts&producer&consumer&code&df&link&place&lanes&from&to&limit&windows: the
+ * waits behind a reason: all that fit, the longest of them first. factors "S,O", parts "dispatch,0->1", names
+ * of code fragments and DFs; code: producer or consumer; place "b.upc:5": of the region the thread was in. */
 export interface Waits { from: number; to: number; count: number; ns: number;
   windows: number[] /* ns, by equal windows */; rows: Wait[] }
 export interface Wait { lane: number; from: number; to: number; factor: string; part: string;
-  consumer: string; consumer_title: string; producer: string; producer_title: string; df_title: string }
+  consumer: string; consumer_title: string; producer: string; producer_title: string; df_title: string;
+  where: string /* the region, "upc_barrier, b.upc:5" */ }
 export interface Share { ns: number; parts: Record<string, number>;
   measured_ns?: number /* of U: by threads' clocks */ }
 export type Factors = Record<"U" | "S" | "L" | "O" | "W", Share | null>;
@@ -149,11 +150,27 @@ export interface Boxes {
  * CF waited for. */
 export interface Arrows { more: number; arrows: Arrow[] }
 export interface Arrow {
-  kind: "df" | "cf" | "request" | "wait"; // wait: from the producer of an input to its consumer, on any node
+  // wait: from the producer of an input to its consumer, on any nodes; put, get, atomic: one-sided transfers,
+  // whose time is that in the operation
+  kind: "df" | "cf" | "request" | "wait" | "put" | "get" | "atomic";
   t0: number; t1: number; from_lane: number; to_lane: number; // -1: unknown; then the node
   from_node: number; to_node: number; what: string; df: string /* key, "" none */; bytes: number;
     producer: string; consumer: string; link: string;
+  file: string; line: number; // where a transfer was asked for; "" and 0 of others
 }
+
+/** GET /api/runs/ID/regions?from&to&lanes&width: what threads entered, and collectives and locks of all of
+ * them. What is shorter than the interval / width (default 1000) is merged with its neighbours. */
+export interface Regions { from: number; to: number; depth: number /* of the deepest visit of the run */;
+  places: Place[]; // where regions were called; places[0] is unknown
+  visits: { lane: number[]; depth: number[] /* 0: in no other */; start: number[]; end: number[];
+    place: number[]; count: number[] /* > 1: so many, the longest of them at the place */ };
+  collectives: Band[]; collectives_more: number; locks: LockTrack[]; locks_more: number }
+export interface Place { code: number; file: string; line: number; function: string }
+export interface Band { kind: string; sync: string; root: number /* lane, -1 none */; place: number;
+  members: { lane: number; from: number /* ready for the others */; to: number }[] }
+export interface LockTrack { name: string; file: string; line: number; holds: Stays; waits: Stays }
+export interface Stays { lane: number[]; start: number[]; end: number[]; count: number[] }
 
 /** GET /api/runs/ID/path?from&to&limit: the critical path, in order of time. Steps shorter than the interval
  * / limit (default 10000) are merged. */

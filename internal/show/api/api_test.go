@@ -94,6 +94,7 @@ var questions = []struct{ path, answer string }{
 	{"/boxes", "Boxes"},
 	{"/arrows", "Arrows"},
 	{"/arrows?cf=0.1", "Arrows"},
+	{"/regions?width=10", "Regions"},
 	{"/path", "CriticalPath"},
 	{"/cf/0.1", "CFStory"},
 	{"/cf/0.1?lang=ru", "CFStory"},

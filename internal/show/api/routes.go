@@ -46,6 +46,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/tile":                    askTile,
 		"/boxes":                   about((*live.Snapshot).Timeline, boxes),
 		"/arrows":                  about((*live.Snapshot).Timeline, arrows),
+		"/regions":                 about((*live.Snapshot).Timeline, regions),
 		"/path":                    aboutAll((*live.Snapshot).Timeline, criticalPath),
 		"/cf/{key}":                aboutAll((*live.Snapshot).Timeline, cfStory),
 		"/df/{key}":                aboutAll((*live.Snapshot).Timeline, dfStory),
@@ -307,7 +308,7 @@ func askReasons(q *question) (any, error) {
 func waits(q *question, t *timeline.Timeline, from, to int64) (any, error) {
 	return t.Longest(timeline.WaitQuery{From: from, To: to, Factors: q.words("factors"), Parts: q.words("parts"),
 		Producer: q.text("producer", 200), Consumer: q.text("consumer", 200), Code: q.text("code", 200),
-		DF: q.text("df", 200), Link: q.text("link", 50), Lanes: q.lanes(),
+		DF: q.text("df", 200), Link: q.text("link", 50), Place: q.text("place", 1000), Lanes: q.lanes(),
 		Limit: int(q.number("limit", 1, 10_000, 1000)), Windows: int(q.number("windows", 1, 4096, 300))})
 }
 
@@ -358,6 +359,11 @@ func arrows(q *question, t *timeline.Timeline, from, to int64) (any, error) {
 	limit := int(q.number("limit", 1, 20_000, 2000))
 	cf := q.text("cf", 64)
 	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.lanes(), Limit: limit, CF: cf})
+}
+
+func regions(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+	return t.Regions(timeline.RegionQuery{From: from, To: to, Lanes: q.lanes(),
+		Width: int(q.number("width", 1, 16384, 1000))})
 }
 
 func criticalPath(q *question, t *timeline.Timeline, from, to int64) (any, error) {

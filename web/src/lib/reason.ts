@@ -5,9 +5,10 @@ import type { Counted, Lane, Report } from "../api";
 
 export interface Waits { factors?: string; parts?: string; producer?: string; consumer?: string; code?:
   string;
-  df?: string; link?: string; lanes?: string }
+  df?: string; link?: string; place?: string; lanes?: string }
 
-const names = ["factors", "parts", "producer", "consumer", "code", "df", "link", "lanes"] as const;
+const names = ["factors", "parts", "producer", "consumer", "code", "df", "link", "place",
+  "lanes"] as const;
 
 export function format(w: Waits): string {
   const q = new URLSearchParams();

@@ -13,6 +13,7 @@ export const text = dictionary(
     thread: "Thread", doing: "Meanwhile it was in",
     lock: "Lock", acquired: "Acquired", contended: "After waiting", waited: "Waited", held: "Held",
     longest: "Longest", handover: "Handed over", chain: "Waiting at once", blocks: "Who waits for whom",
+    step: "Step through", stepTip: "Its instances in the timeline, one after another, the longest first",
     kind: "Kind", sync: "Modes", bytes: "Bytes", time: "Time", entry: "Lost on entry", allsync: "By ALLSYNC",
     exit: "Lost on exit", afterBarrier: "After a barrier",
     tipAllsync: "What the mode IN_MYSYNC would save",
@@ -28,6 +29,7 @@ export const text = dictionary(
   {
     metrics: "Метрики", calls: "Пути вызовов", threads: "Потоки",
     none: "В этом запуске нет областей: это программа из задач. О ней расскажут другие виды.",
+    step: "По одному", stepTip: "Его случаи на временной шкале, один за другим, сначала самые долгие",
     absolute: "Величины", relative: "Доли", shown: "Показано",
     ofAll: (v, all) => `${v} из ${all}`, expand: "Раскрыть всё", collapse: "Свернуть всё",
     pattern: (n) => `Шаблон ${n}`,

@@ -2,6 +2,7 @@
 // it, an open row only its own.
 
 import type { Patterns } from "../api";
+import type { Waits } from "../lib/reason";
 
 /** A tree or forest as a list, parents before children. */
 export interface Item {
@@ -143,4 +144,18 @@ export function system(p: Patterns, node: (n: number) => string, thread: (n: num
     } else add(parent, node(x.node), t);
   }
   return { items, thread: which };
+}
+
+/** The waits in which a metric is lost, in a call path and a lane (-1: all); null where it has no moments of
+ * its own. Time in transfers is divided by link, so the place says which it is. */
+export function instances(p: Patterns, metric: number, call: number, lane: number): Waits | null {
+  const m = p.metrics[metric];
+  if (m.unit !== "ns" || m.id === "time" || m.id === "program" || rootOf(p, metric) !== 0) return null;
+  const up = (i: number): number[] => (i < 0 ? [] : [i, ...up(p.metrics[i].parent)]);
+  const transfer = up(metric).some((i) => p.metrics[i].id === "communication") &&
+    !up(metric).some((i) => p.metrics[i].id === "collective");
+  const at = call >= 0 ? p.calls[call] : undefined;
+  const own = p.metrics.flatMap((x, i) => (up(i).includes(metric) ? [x.id] : []));
+  return { ...(transfer ? { factors: "L" } : { parts: own.join(",") }), place: at?.file
+    ? `${at.file}:${at.line ?? 0}` : undefined, lanes: lane >= 0 ? String(lane) : undefined };
 }

@@ -58,7 +58,8 @@ export class BoxSet {
   }
 }
 
-function byLane(lanes: readonly number[]): Map<number, [number, number]> {
+/** Where each lane's entries are in a column of lanes: its first, and one after its last. */
+export function byLane(lanes: readonly number[]): Map<number, [number, number]> {
   const out = new Map<number, [number, number]>();
   for (let i = 0; i < lanes.length; ) {
     let j = i;

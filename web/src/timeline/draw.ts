@@ -1,7 +1,7 @@
 // Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
 // the screen and into an SVG. Nothing out of sight is looked at.
 
-import { FACTOR, type Arrow, type Code, type CriticalPath, type Wait } from "../api";
+import { FACTOR, type Arrow, type Band, type Code, type CriticalPath, type Wait } from "../api";
 import { tickTimes } from "../lib/axis";
 import { codeColor, factorColor, mix, palette, rgb, textOn } from "../lib/colors";
 import { factors, tickLabel } from "../lib/i18n";
@@ -9,6 +9,7 @@ import { Svg, type Draw } from "../lib/svg";
 import type { Interval } from "../lib/url";
 import type { BoxRef, BoxSet } from "./boxes";
 import { inSight, middle, type Layout, type Row } from "./layout";
+import { drawBands, drawVisits, type RegionSet } from "./regions";
 import { factorOf, timesOf, type Tile } from "./tiles";
 
 export const labelWidth = 84;
@@ -26,6 +27,8 @@ export interface Scene {
   codes: readonly Code[];
   tiles: readonly Tile[];
   boxes: BoxSet | null;
+  regions: RegionSet | null;
+  bands: readonly Band[]; // collectives
   arrows: readonly Arrow[];
   path: CriticalPath["steps"] | null;
   picked: string; // CF
@@ -95,7 +98,7 @@ function shade(c: number, share: number, look: Look): string {
   return mix(look.back, classColor(c, look), 0.35 + 0.65 * ((share >> 4) / 15));
 }
 
-const inner = (l: Layout) => (l.height >= 6 ? l.height - 2 : l.height >= 3 ? l.height - 1 : l.height);
+export const inner = (l: Layout) => (l.height >= 6 ? l.height - 2 : l.height >= 3 ? l.height - 1 : l.height);
 
 function drawTiles(g: Draw, s: Scene, rows: readonly Row[], look: Look): void {
   const h = inner(s.layout);
@@ -243,7 +246,8 @@ export function arrowAt(s: Scene, x: number, y: number): Arrow | undefined {
   });
 }
 
-const arrowColors = { df: "l", cf: "o", request: "faint", wait: "s" } as const;
+const arrowColors = { df: "l", cf: "o", request: "faint", wait: "s", put: "l", get: "u",
+  atomic: "o" } as const;
 
 function drawArrows(g: Draw, s: Scene): void {
   const p = palette();
@@ -388,6 +392,8 @@ export function draw(g: Draw, s: Scene): void {
   g.clip();
   drawTiles(g, s, rows, look);
   if (s.boxes) drawBoxes(g, s, s.boxes, rows, look);
+  if (s.regions) drawVisits(g, s, s.regions, rows, look.of, look.back);
+  drawBands(g, s, s.bands);
   if (s.path) drawPath(g, s, s.path);
   drawArrows(g, s);
   g.restore();
@@ -502,7 +508,8 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
 }
 
 /** The thing under the mouse. */
-export type Under = { t: number; row: Row; arrow?: Arrow; box?: BoxRef; class?: number; share?: number };
+export type Under = { t: number; row: Row; arrow?: Arrow; visit?: number;
+  box?: BoxRef; class?: number; share?: number };
 
 /** The class and share that a tile shows at a time of a lane. */
 export function tileAt(tiles: readonly Tile[], lane: number, t: number): { class: number; share: number }

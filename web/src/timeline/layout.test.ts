@@ -28,7 +28,9 @@ test("filters leave the lanes of a node or of a link's ends", () => {
 
 test("lanes fill the room, but can be read; dense ones are all in sight", () => {
   expect(laneHeight(8, 4, 600, false)).toBe(72);
-  expect(laneHeight(1, 1, 600, false)).toBe(80);
+  expect(laneHeight(1, 1, 600, false)).toBe(160);
+  expect(laneHeight(2, 2, 606, false, 2)).toBe(300);
+  expect(laneHeight(100, 4, 600, false, 2)).toBe(36);
   expect(laneHeight(100, 4, 600, false)).toBe(16);
   expect(laneHeight(100, 4, 600, true)).toBe(5);
   expect(laneHeight(5000, 100, 600, true)).toBe(1);

@@ -18,10 +18,11 @@ export interface Layout {
 export const nodeGap = 6;
 
 /** The height of lanes: they fill the available room within the limits of legibility. dense: all of them are
- * in sight, if one pixel each is enough. */
-export function laneHeight(lanes: number, nodes: number, room: number, dense: boolean): number {
+ * in sight, if one pixel each is enough. depth: how many regions lie inside each other. */
+export function laneHeight(lanes: number, nodes: number, room: number, dense: boolean, depth = 0): number {
   const fits = (room - nodeGap * Math.max(nodes - 1, 0)) / Math.max(lanes, 1);
-  return Math.min(Math.max(Math.floor(fits), dense ? 1 : 16), 80);
+  return Math.min(Math.max(Math.floor(fits), dense ? 1 : depth ? 14 * Math.min(depth, 12) + 8 : 16),
+    depth ? Infinity : 160);
 }
 
 /** The lanes that filters leave: those of one node, or of both ends of a link. */

@@ -1,12 +1,13 @@
 // Fetches the tiles and boxes in sight, a few at a time, and says when there is something new to draw.
 
-import type { Boxes } from "../api";
+import type { Boxes, Regions } from "../api";
 import { ApiError, get, getBinary, runPath } from "../lib/client";
 import { common } from "../lib/i18n";
-import { current } from "../lib/run.svelte";
+import { current, hasRegions } from "../lib/run.svelte";
 import { app, type Interval } from "../lib/state.svelte";
 import { around, BoxSet, worthAsking, type Density } from "./boxes";
 import { ranges } from "./layout";
+import { RegionSet } from "./regions";
 import { blocksOf, decode, lanesOf, levelFor, nameOf, TileCache, timesOf, wanted, type Tile,
   type TileKey } from "./tiles";
 
@@ -16,6 +17,8 @@ export const boxLimit = 10_000;
 export class Loader {
   readonly cache = new TileCache();
   boxes = $state.raw<BoxSet | null>(null);
+  /** Visits to regions, collectives and locks; null: none are known yet, or there are none. */
+  regions = $state.raw<RegionSet | null>(null);
   /** Grows when there is something new to draw. */
   changed = $state(0);
   /** The number of boxes if they are too many to be shown, otherwise 0. */
@@ -31,19 +34,24 @@ export class Loader {
   private boxControl: AbortController | undefined;
   private boxAsked = "";
   private boxTime = 0;
+  private regionControl: AbortController | undefined;
+  private regionsAsked = "";
   private density: Density | undefined;
-  private view: { by: TileKey["by"]; level: number; visible: Interval; lanes: number[]; all: number }
-    | undefined;
+  private view: { by: TileKey["by"]; level: number; visible: Interval; lanes: number[]; all: number;
+    pixels: number } | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failed = new Map<string, number>();
 
   /** Tells the loader what is in sight. Call it for every frame: it requests only what is missing. */
   show(by: TileKey["by"], visible: Interval, lanes: number[], all: number, pixels: number): void {
     const level = levelFor((visible[1] - visible[0]) / Math.max(pixels, 1));
-    this.view = { by, level, visible, lanes, all };
+    this.view = { by, level, visible, lanes, all, pixels };
     this.next();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.askBoxes(), 60); // not for every step of a zoom
+    this.timer = setTimeout(() => {
+      void this.askBoxes();
+      void this.askRegions();
+    }, 60); // not for every step of a zoom
   }
 
   /** The tiles to draw now. */
@@ -64,11 +72,14 @@ export class Loader {
     this.failed.clear();
     this.next();
     void this.askBoxes();
+    this.regionsAsked = "";
+    void this.askRegions();
   };
 
   stop(): void {
     clearTimeout(this.timer);
     this.boxControl?.abort();
+    this.regionControl?.abort();
     for (const c of this.running.values()) c.abort();
   }
 
@@ -182,6 +193,33 @@ export class Loader {
     } catch (e) {
       if (control.signal.aborted) return;
       this.boxAsked = "";
+      this.failedWith(e);
+    }
+    this.changed++;
+  }
+
+  private async askRegions(): Promise<void> {
+    const v = this.view;
+    if (!v || v.lanes.length === 0 || !hasRegions()) return;
+    const columns = Math.max(Math.ceil(v.pixels / 2), 1);
+    const pixel = (v.visible[1] - v.visible[0]) / columns;
+    const epoch = this.epoch();
+    if (this.regions?.epoch === epoch && this.regions.covers(v.visible, v.lanes, pixel)) return;
+    const [from, to] = around(v.visible, app.end);
+    const params = { from, to, lanes: ranges(v.lanes.toSorted((a, b) => a - b)),
+      width: Math.min(Math.ceil((to - from) / pixel), 16384) };
+    const asked = JSON.stringify([params, epoch]);
+    if (this.regionsAsked === asked) return;
+    this.regionsAsked = asked;
+    this.regionControl?.abort();
+    const control = (this.regionControl = new AbortController());
+    try {
+      const got = await get<Regions>(runPath("regions"), params, control.signal);
+      if (control.signal.aborted) return;
+      this.regions = new RegionSet(got, new Set(v.lanes), epoch, (to - from) / params.width);
+    } catch (e) {
+      if (control.signal.aborted) return;
+      this.regionsAsked = "";
       this.failedWith(e);
     }
     this.changed++;

@@ -27,8 +27,9 @@ type Arrows struct {
 // Arrow goes from one time and lane to another. An end whose time was not recorded has the time of the
 // other. t0 can be after t1 if the clocks of nodes disagree.
 type Arrow struct {
-	// Kind is "df", "cf" or "request" for messages between nodes, and "wait" for the way of an input from its
-	// production to the start of its consumer, on any nodes.
+	// Kind is "df", "cf" or "request" for messages between nodes, "wait" for the way of an input from its
+	// production to the start of its consumer, on any nodes, and "put", "get" or "atomic" for one-sided
+	// transfers: T0 to T1 is then the time in the operation.
 	Kind     string `json:"kind"`
 	T0       int64  `json:"t0"`
 	T1       int64  `json:"t1"`
@@ -42,6 +43,8 @@ type Arrow struct {
 	Producer string `json:"producer"` // the CF that produced the DF, "node.counter"; "" if unknown
 	Consumer string `json:"consumer"` // the CF it is for; for a CF the CF itself
 	Link     string `json:"link"`     // "0->1"; "" within a node
+	File     string `json:"file"`     // where a transfer was asked for; "" of others
+	Line     int    `json:"line"`
 }
 
 // Kinds of messages.
@@ -49,11 +52,18 @@ const (
 	aDF = iota
 	aRequest
 	aCF
+	aPut
+	aGet
+	aAtomic
 )
 
-var kindNames = [...]string{aDF: "df", aRequest: "request", aCF: "cf"}
+var kindNames = [...]string{aDF: "df", aRequest: "request", aCF: "cf", aPut: "put", aGet: "get",
+	aAtomic: "atomic"}
 
 func (t *Timeline) list(kind int) []model.Message {
+	if kind >= aPut {
+		return t.transfers()[kind-aPut].messages
+	}
 	return [...][]model.Message{aDF: t.m.DFMessages, aRequest: t.m.Requests, aCF: t.m.Moves}[kind]
 }
 
@@ -208,6 +218,10 @@ type ends struct {
 func (t *Timeline) ends(kind int, g *model.Message) ends {
 	m := t.m
 	e := ends{from: -1, to: -1}
+	if kind >= aPut {
+		e.from, e.to = t.sole(g.From), t.sole(g.To)
+		return e
+	}
 	if kind == aCF {
 		e.consumer, e.to = g.CF, t.nextRun(g.CF, g.To, g.Received)
 		return e
@@ -235,6 +249,11 @@ func (t *Timeline) arrow(kind int, g *model.Message) Arrow {
 		Producer: t.CFKey(e.producer), Consumer: t.CFKey(e.consumer),
 		Link: slou.Link{From: g.From, To: g.To}.String()}
 	a.T0, a.T1 = t.way(g)
+	if kind >= aPut {
+		s := &t.m.Sites[t.transfers()[kind-aPut].site[g.Request]]
+		a.What, a.File, a.Line = t.m.Codes[s.Code].Name, s.File, s.Line
+		return a
+	}
 	if kind != aCF {
 		a.What, a.DF = t.m.DFString(g.DF), t.m.DFKey(g.DF)
 	}

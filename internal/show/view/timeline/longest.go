@@ -15,6 +15,7 @@ type WaitQuery struct {
 	Producer, Consumer string   // names of code fragments
 	Code               string   // of either of the two
 	DF, Link           string   // name; "0->1"
+	Place              string   // "file:line" of the region that the thread was in
 	Lanes              []int    // nil: all
 	Limit              int      // 1 to 1000000; 0 means 1000
 	Windows            int      // 1 to 20000
@@ -42,6 +43,7 @@ type Wait struct {
 	Producer      string `json:"producer"`
 	ProducerTitle string `json:"producer_title"`
 	DFTitle       string `json:"df_title"`
+	Where         string `json:"where"` // the region it was in, "upc_barrier, b.upc:5"; "" for none
 }
 
 // Longest finds the waits that a query describes: first those that take most time.
@@ -68,7 +70,7 @@ func (t *Timeline) Longest(q WaitQuery) (*Waits, error) {
 	for _, n := range lanes {
 		l := &t.lanes[n]
 		for i := l.find(from, 0); i < len(l.end) && l.from(i) < to; i++ {
-			if !f.piece(l, i) {
+			if !f.piece(l, i) || q.Place != "" && t.placeAt(n, l.from(i)) != q.Place {
 				continue
 			}
 			w := found{n, i, i, max(l.from(i), from), min(l.end[i], to)}
@@ -96,7 +98,7 @@ func (t *Timeline) Longest(q WaitQuery) (*Waits, error) {
 		k := l.part[i] &^ inside
 		out.Rows = append(out.Rows, Wait{w.lane, w.from, w.to, t.names[t.rows[k]], t.parts[k].String(),
 			t.CFKey(l.consumer[i]), t.m.CFTitle(l.consumer[i]), t.CFKey(l.producer[i]), t.m.CFTitle(l.producer[i]),
-			t.m.DFString(l.df[i])})
+			t.m.DFString(l.df[i]), t.regionAt(w.lane, l.from(i))})
 	}
 	return out, nil
 }

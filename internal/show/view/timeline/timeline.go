@@ -52,7 +52,10 @@ type Timeline struct {
 
 	classes []uint16 // of columns by code; lane.class has indices into it
 
-	spans func() [len(kindNames)][]stretch // spansOf, computed on first use
+	spans  func() [len(kindNames)][]stretch // spansOf, computed on first use
+	depths func() depths                    // depthsOf, likewise
+	// transfersOf, likewise
+	transfers func() [aAtomic - aPut + 1]transfers
 
 	look func() slou.Lookup // answers questions about inputs, as for the division
 	// Makers says which waiting CFs would produce what others wait for. It is computed on first use.
@@ -75,7 +78,8 @@ func Build(ctx context.Context, m *model.Model, opt Options) (*Timeline, error) 
 	t := &Timeline{m: m, extra: slou.ExtraCores(m),
 		look:   sync.OnceValue(func() slou.Lookup { return slou.NewLookup(m, slou.RuleAll) }),
 		Makers: sync.OnceValue(func() *lifecycle.Makers { return lifecycle.FindMakers(m) })}
-	t.spans = sync.OnceValue(t.spansOf)
+	t.spans, t.depths = sync.OnceValue(t.spansOf), sync.OnceValue(t.depthsOf)
+	t.transfers = sync.OnceValue(t.transfersOf)
 	null := t.nameRows()
 	for n := range m.Nodes {
 		t.first = append(t.first, len(t.lanes))

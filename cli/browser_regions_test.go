@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
+)
+
+// pageRegions looks at what threads of a program with regions did: names and nesting on lanes, a barrier across
+// them, a put as an arrow, a lock with its owner and who waits for it, and the instances of a pattern.
+func pageRegions(t *testing.T, p *pages) {
+	text, err := os.ReadFile("testdata/regions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "regions.trace")
+	if err := twin.Parse(strings.NewReader(string(text)), dir); err != nil {
+		t.Fatal(err)
+	}
+	s := p.serve(t, "view", dir)
+	b := p.open(t, s.url+"?view=timeline&lang=en&f.timeline.arrows=1")
+	b.settle()
+	b.wait(`document.querySelector(".locks .name").textContent === "queue_lock"`)
+	// The middle of the lanes' times is at 45 µs of 90.
+	at := func(of string, us, share float64) string {
+		t.Helper()
+		box := query[[]float64](b, `(r => [r.x, r.y, r.width, r.height])(document.querySelector(%q).getBoundingClientRect())`, of)
+		x, y := box[0]+84+(box[2]-84)*us/90, box[1]+box[3]*share
+		b.mouse(input.DispatchMouseEventTypeMouseMoved, x-3, y, 0)
+		b.mouse(input.DispatchMouseEventTypeMouseMoved, x, y, 0)
+		return query[string](b, `new Promise(f => setTimeout(() => f(document.querySelector(".tip")?.innerText ?? ""), 60))`)
+	}
+	// Of each lane the upper half is main, the lower one what it calls.
+	for _, c := range []struct {
+		us, share float64
+		has       []string
+	}{
+		{20, .15, []string{"main", "90.0 µs", "Worker 0.0"}},
+		{20, .4, []string{"upc_barrier", "33.0 µs", "b.upc:5", "main › upc_barrier", "Worker 0.0"}},
+		{60, .88, []string{"upc_lock", "16.0 µs", "b.upc:7", "Worker 1.0"}},
+	} {
+		b.until("a tip has all of "+strings.Join(c.has, ", "), func() bool {
+			got := at(".lanes .still", c.us, c.share)
+			for _, want := range c.has {
+				if !strings.Contains(got, want) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	b.picture("regions")
+	b.until("the lock is held by one and another waits", func() bool {
+		got := at(".locks canvas", 60, .7)
+		return strings.Contains(got, "queue_lock, queue.c:12") && strings.Contains(got, "held by 0.0 for 18.0 µs") &&
+			strings.Contains(got, "waiting: 1.0")
+	})
+	b.picture("locks")
+
+	// The instances of a pattern, in the call path that is chosen.
+	b.click(`header nav a`, "Patterns")
+	b.wait(`document.querySelector("[role=treeitem][aria-selected=true] .name").innerText === "Wait at barrier"`)
+	b.click(`[role=treeitem] .name`, "upc_barrier  b.upc:5")
+	b.click(`button.step`)
+	b.wait(`document.querySelector(".reason output").textContent.trim() === "1 / 1"`)
+	b.wait(`document.querySelector(".reason").innerText.includes("upc_barrier, b.upc:5") && document.querySelector(".timeline")`)
+	b.wait(`document.querySelector(".reason").innerText.includes("30.0 µs, 0.0")`)
+	b.picture("instances")
+	b.quiet("regions")
+
+	// In Russian nothing is missing.
+	ru := p.open(t, s.url+"?view=patterns&lang=ru")
+	ru.settle()
+	ru.wait(`document.querySelector("[role=treeitem][aria-selected=true] .name").innerText === "Ожидание у барьера"`)
+	if got := query[string](ru, `[...document.querySelectorAll("[role=tree]")[0].querySelectorAll("[role=treeitem]")].map(e => e.querySelector(".name").innerText + " " + e.title).filter(s => !/[а-я]/.test(s)).join("; ")`); got != "" {
+		t.Errorf("not in Russian: %s", got)
+	}
+	ru.quiet("regions in Russian")
+}
