@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -47,9 +48,10 @@ func pageEverybody(t *testing.T, p *pages) {
 		if err == nil {
 			query[bool](b, string(script)+"; true")
 		}
-		for _, v := range viewNames {
+		for i, v := range append(slices.Clone(viewNames), "runs") {
 			where := fmt.Sprintf("%s-%s-%s-%d", v, at.lang, at.theme, at.width)
-			b.view(v)
+			b.click(fmt.Sprintf("nav a:nth-child(%d)", i+1))
+			b.settle()
 			b.picture(where)
 			for _, look := range []string{sticksOut, cutOff} {
 				if got := query[string](b, look); got != "" {

@@ -26,6 +26,8 @@ type serveOptions struct {
 	limits  collect.Limits
 	runMax  string
 	allMax  string
+	keep    string // how long; "": for ever
+	maxSize string // of all runs, before the oldest are removed
 	// of one address
 	addressMax string
 }
@@ -39,6 +41,9 @@ func serveCommand(io console.IO) *cobra.Command {
 folder, and show them live on a page. Runs collected earlier are shown as well, and continue where
 they stopped.
 
+The page lists all runs, and plots a figure over those of a program. Who has the token can delete runs there.
+--keep and --max-size remove old ones; runs that are being sent are never removed.
+
 --forward also sends everything to another collector: use one for each group of nodes, and one for
 all of them.
 
@@ -47,6 +52,7 @@ standard output; Ctrl+C ends the collector.
 ` + exitCodesHelp,
 		Example: `  whyslow serve --dir runs
   WHYSLOW_TOKEN=secret whyslow serve --listen :7568 --dir runs
+  WHYSLOW_TOKEN=secret whyslow serve --listen :7568 --dir runs --keep 30d --max-size 200G
   whyslow serve --listen :7569 --token secret --forward head:7568 --dir group1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,6 +83,10 @@ standard output; Ctrl+C ends the collector.
 		" address began")
 	f.StringVar(&o.addressMax, "max-address-bytes", fmt.Sprint(o.limits.AddressBytes),
 		"maximum `bytes` kept of the runs that one address began")
+	f.StringVar(&o.keep, "keep", "", "remove runs that nothing has come of for this `time`, such as 30d, 2w or 12h"+
+		" (default: never)")
+	f.StringVar(&o.maxSize, "max-size", "", "while all runs take more than so many `bytes`, such as 200G, remove"+
+		" the oldest (default: never)")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that stays silent for this `time`")
 	return cmd
 }
@@ -86,11 +96,22 @@ standard output; Ctrl+C ends the collector.
 const closeWait = 30 * time.Second
 
 func serve(ctx context.Context, io console.IO, o *serveOptions) error {
+	var keep time.Duration
+	var maxSize int64
+	if o.keep != "" {
+		var err error
+		if keep, err = words.ParseAge(o.keep); err != nil {
+			return console.Misuse("serve: --keep=%s: %w", o.keep, err)
+		}
+	}
 	for _, size := range []struct {
 		flag, text string
 		to         *int64
 	}{{"max-run-bytes", o.runMax, &o.limits.RunBytes}, {"max-bytes", o.allMax, &o.limits.AllBytes},
-		{"max-address-bytes", o.addressMax, &o.limits.AddressBytes}} {
+		{"max-address-bytes", o.addressMax, &o.limits.AddressBytes}, {"max-size", o.maxSize, &maxSize}} {
+		if size.text == "" && size.flag == "max-size" {
+			continue
+		}
 		v, err := words.ParseBytes(size.text)
 		if err != nil {
 			return console.Misuse("serve: --%s=%s: give bytes, such as 50G", size.flag, size.text)
@@ -119,6 +140,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 	cfg := collect.Config{
 		Dir: o.dir, Token: o.page.token, Version: readVersion().Version, Limits: o.limits, OnRun: show,
 		Notify: func(line string) { io.Say("%s", line) },
+		Keep:   keep, MaxSize: maxSize, OnRemoved: runs.Remove,
 	}
 	if o.forward != "" {
 		target, err := stream.ParseTarget(o.forward)

@@ -2,8 +2,10 @@ package words
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -25,6 +27,27 @@ func ParseBytes(s string) (float64, error) {
 		return 0, errors.New("say bytes per second, such as 1G, 200M or 64Ki")
 	}
 	return v * factor, nil
+}
+
+// ParseAge reads a time as time.ParseDuration does, and in days (30d) or weeks (2w). It is positive.
+func ParseAge(s string) (time.Duration, error) {
+	wrong := errors.New("give a time, such as 30d, 2w or 12h")
+	for unit, of := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		number, ok := strings.CutSuffix(s, unit)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(v > 0) || v*float64(of) > math.MaxInt64/2 {
+			return 0, wrong
+		}
+		return time.Duration(v * float64(of)), nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, wrong
+	}
+	return d, nil
 }
 
 // Fold breaks text between words into lines of at most width columns; 0: one line. The first line begins with

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -105,5 +106,19 @@ func TestTerminalWithoutUTF8(t *testing.T) {
 	}
 	if b.String() != "1.50 us, µ, 7.00 us\n" {
 		t.Error(b.String())
+	}
+}
+
+func TestParseAge(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30d": 720 * time.Hour, "2w": 336 * time.Hour,
+		"1.5d": 36 * time.Hour, "12h": 12 * time.Hour, "90m": 90 * time.Minute} {
+		if got, err := ParseAge(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "d", "0d", "-1d", "30", "NaNd", "1e300w", "infd", "-5h", "soon"} {
+		if got, err := ParseAge(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }

@@ -21,6 +21,7 @@ export interface RunSummary {
   bytes: number; // on disk
   path: string; // folder of the trace
   version: number; // grows with everything that arrives; answers are about the newest
+  removable: boolean; // DELETE /api/runs/ID removes it from the disk
 }
 
 /** GET /api/runs/ID */

@@ -30,6 +30,13 @@ type Config struct {
 	// OnRun is told of the folder of each run when its first sender comes, in the lifetime of the collector;
 	// Runs tells of those collected before. Many goroutines may call it at once; it must return soon.
 	OnRun func(dir string)
+	// Keep, if not 0, is how long a run is kept that nothing more comes of; then it is removed.
+	Keep time.Duration
+	// MaxSize, if not 0, is how many bytes all runs may take before the oldest are removed. Runs that are being
+	// sent count, but are not removed.
+	MaxSize int64
+	// OnRemoved, if not nil, is told of the folder of each run that the collector has removed.
+	OnRemoved func(dir string)
 	// Notify is told, in one line each, what a user should know. Many goroutines may call it at once.
 	Notify func(line string)
 }
@@ -95,6 +102,11 @@ func New(cfg Config) (*Collector, error) {
 		return nil, err
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
+	if cfg.Keep > 0 || cfg.MaxSize > 0 {
+		c.tidy(time.Now())
+		c.work.Add(1)
+		go c.keepTidy()
+	}
 	if cfg.Forward.Addr != "" {
 		for _, r := range c.runs {
 			if r.forwarded != cfg.Forward.Addr {

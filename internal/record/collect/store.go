@@ -129,6 +129,7 @@ func (c *Collector) load() error {
 	if err != nil {
 		return err
 	}
+	c.removeRests(entries)
 	for _, e := range entries {
 		dir := filepath.Join(c.dir, e.Name())
 		if !e.IsDir() || !strings.HasSuffix(e.Name(), ".trace") {

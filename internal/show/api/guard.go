@@ -49,8 +49,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			fail(w, http.StatusMethodNotAllowed, "only GET is answered")
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodDelete {
+			fail(w, http.StatusMethodNotAllowed, "only GET and DELETE are answered")
 			return
 		}
 		if len(s.hosts) > 0 && !slices.Contains(s.hosts, hostOf(r.Host)) {

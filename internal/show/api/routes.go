@@ -32,6 +32,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, r.URL.Path+" is not a question")
 	})
+	mux.HandleFunc("DELETE /api/runs/{id}", s.remove)
 	mux.HandleFunc("GET /api/runs/{id}/updates", s.updates)
 	mux.HandleFunc("GET /api/runs/{id}/export", s.export)
 	mux.HandleFunc("GET /api/runs/{id}/events.csv", s.eventsCSV)

@@ -30,6 +30,8 @@ type runSummary struct {
 	Bytes   int64    `json:"bytes"`
 	Path    string   `json:"path"`
 	Version int      `json:"version"`
+	// Removable: DELETE removes it, for those who have the token.
+	Removable bool `json:"removable"`
 }
 
 type runDetail struct {
@@ -89,11 +91,43 @@ func summary(r *live.Run) runSummary {
 	return sum
 }
 
+// removable tells whether DELETE removes a run.
+func (s *Server) removable(r *live.Run) bool {
+	return s.cfg.Token != "" && s.cfg.Collector != nil && s.cfg.Collector.Removable(r.Dir())
+}
+
+// remove removes a collected run from the disk. Whoever may look has shown the token, if there is one; where
+// there is none, anybody could.
+func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
+	run := s.runOf(w, r)
+	if run == nil {
+		return
+	}
+	if s.cfg.Token == "" || s.cfg.Collector == nil {
+		fail(w, http.StatusForbidden, "runs are removed here only with a token: start whyslow serve with --token")
+		return
+	}
+	err := s.cfg.Collector.Remove(run.Dir())
+	switch {
+	case err == nil:
+		s.cfg.Runs.Remove(run.Dir())
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, collect.ErrSending):
+		fail(w, http.StatusConflict, "this run is being sent: it can be removed when it is over")
+	case errors.Is(err, collect.ErrNotCollected):
+		fail(w, http.StatusForbidden, "this run was not collected here: remove its folder by hand")
+	default:
+		s.failed(w, r, err)
+	}
+}
+
 func (s *Server) summaries() ([]runSummary, <-chan struct{}) {
 	list, changed := s.cfg.Runs.List()
 	out := make([]runSummary, 0, len(list))
 	for _, r := range list {
-		out = append(out, summary(r))
+		sum := summary(r)
+		sum.Removable = s.removable(r)
+		out = append(out, sum)
 	}
 	return out, changed
 }
@@ -111,7 +145,9 @@ func (s *Server) run(q *question) (any, error) {
 			return nil, err
 		}
 		q.run.Prepare()
-		d.ID, d.Path, d.Version, d.Bytes = q.run.ID(), q.run.Dir(), summary(q.run).Version, summary(q.run).Bytes
+		now := summary(q.run)
+		d.ID, d.Path, d.Version, d.Bytes = now.ID, now.Path, now.Version, now.Bytes
+		d.Removable = s.removable(q.run)
 		return d, nil
 	}
 	sum := summary(q.run)
@@ -122,6 +158,7 @@ func (s *Server) run(q *question) (any, error) {
 	// The page asks for these next.
 	q.run.Prepare()
 	s.pictures.keep(q.run)
+	sum.Removable = s.removable(q.run)
 	return detail(sum, q.run, snap), nil
 }
 

@@ -104,9 +104,17 @@ func (s *Set) tidy(after time.Duration) {
 		if _, err := os.Stat(r.dir); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		s.mu.Lock()
-		delete(s.runs, r.id)
-		s.mu.Unlock()
+		s.Remove(r.dir)
+	}
+}
+
+// Remove shows the run in a folder no longer, if it is shown.
+func (s *Set) Remove(dir string) {
+	s.mu.Lock()
+	r := s.runs[RunID(dir)]
+	delete(s.runs, RunID(dir))
+	s.mu.Unlock()
+	if r != nil {
 		s.news.tell()
 		r.Close()
 	}

@@ -47,12 +47,12 @@ export function runPath(rest = ""): string {
 
 /** Sends a request. If the server wants a token, the user is asked for it. */
 export async function request(path: string, params?: Params, signal?: AbortSignal,
-  accept = "application/json"): Promise<Response> {
+  accept = "application/json", method = "GET"): Promise<Response> {
   for (;;) {
     const before = unlocked;
     let answer: Response;
     try {
-      answer = await fetch(url(path, params), { signal, headers: { Accept: accept } });
+      answer = await fetch(url(path, params), { signal, method, headers: { Accept: accept } });
     } catch (e) {
       if (signal?.aborted) throw e;
       throw new ApiError(0, "");
@@ -78,6 +78,11 @@ export async function request(path: string, params?: Params, signal?: AbortSigna
 
 export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
   return (await request(path, params, signal)).json();
+}
+
+/** Removes what a path names. */
+export async function remove(path: string): Promise<void> {
+  await request(path, undefined, undefined, undefined, "DELETE");
 }
 
 export async function getBinary(path: string, params?: Params, signal?: AbortSignal): Promise<ArrayBuffer> {
