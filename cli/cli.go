@@ -121,7 +121,7 @@ names the code fragments, links and data fragments that cost the time.`,
 			} else if rank, _ := crew.Place(); rank > 0 {
 				return crew.ErrElsewhere
 			}
-			return nil
+			return openArchives(cmd.Context(), io, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return cmd.Help()
@@ -135,7 +135,7 @@ names the code fragments, links and data fragments that cost the time.`,
 	})
 	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
 		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
-		initCommand, modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand,
+		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, doctorCommand, versionCommand,
 		licencesCommand, predictCommand, balanceCommand, indexCommand} {
 		root.AddCommand(command(io))
 	}

@@ -225,7 +225,8 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 		return console.Misuse("run: --live shows the trace while it is written: --no-trace makes no sense with it")
 	}
 	o.live.page.memory.text = o.report.memory.text
-	if err := cmp.Or(o.live.check("run", f), o.send.check(f, c)); err != nil {
+	o.send.takeFromEnvironment()
+	if err := cmp.Or(o.live.check("run", f), o.send.check("run", f, c.Size())); err != nil {
 		return err
 	}
 	for _, flag := range traceFlags {

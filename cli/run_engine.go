@@ -281,7 +281,7 @@ func (r *programRun) recorded(ctx context.Context, std console.IO, args []string
 		Describe: func(info *trace.RunInfo) { o.describe(info, r.crew.Many()); r.tellBound(info) },
 	}
 	if o.send.on() {
-		opt.Send = &recording.Send{Targets: o.send.targets, Wait: o.send.wait, Version: readVersion().Version}
+		opt.Send = o.send.sends()
 	}
 	if o.live.on {
 		opt.Live = func(folder string) (_ recording.Page, err error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/record/stream"
-	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
 // sendOptions say to which collector a run is sent while it goes on.
@@ -40,17 +40,17 @@ func (o *sendOptions) addTo(f *pflag.FlagSet) {
 func (o *sendOptions) on() bool { return o.to != "" }
 
 // check finds what is wrong with the flags, and the collector's address.
-func (o *sendOptions) check(f *pflag.FlagSet, c *crew.Crew) error {
-	if !f.Changed("to") {
-		return without("run", f, "to", "to-token", "to-tls", "to-ca", "to-wait")
+func (o *sendOptions) check(verb string, f *pflag.FlagSet, processes int) error {
+	if o.to == "" && !f.Changed("to") {
+		return without(verb, f, "to", "to-token", "to-tls", "to-ca", "to-wait")
 	}
 	if o.wait < 0 {
-		return console.Misuse("run: --to-wait=%v: cannot be negative", o.wait)
+		return console.Misuse("%s: --to-wait=%v: cannot be negative", verb, o.wait)
 	}
 	for _, to := range strings.Split(o.to, ",") {
 		target, err := stream.ParseTarget(to)
 		if err != nil {
-			return console.Misuse("run: --to: %w", err)
+			return console.Misuse("%s: --to: %w", verb, err)
 		}
 		target.Token = cmp.Or(o.token, os.Getenv(console.Tokens))
 		if o.tls && target.TLS == nil {
@@ -63,9 +63,21 @@ func (o *sendOptions) check(f *pflag.FlagSet, c *crew.Crew) error {
 		}
 		o.targets = append(o.targets, target)
 	}
-	if n := len(o.targets); n > c.Size() {
+	switch n := len(o.targets); {
+	case n <= processes:
+		return nil
+	case processes == 1 && verb != "run":
+		return console.Misuse("%s: --to: give one collector", verb)
+	default:
 		return console.Misuse(
-			"run: --to: %d collectors for %d processes: each needs one at least (mpirun -n)", n, c.Size())
+			"%s: --to: %d collectors for %d processes: each needs one at least (mpirun -n)", verb, n, processes)
 	}
-	return nil
 }
+
+// sends says the same to those who record.
+func (o *sendOptions) sends() *recording.Send {
+	return &recording.Send{Targets: o.targets, Wait: o.wait, Version: readVersion().Version}
+}
+
+// takeFromEnvironment takes the collector that WHYSLOW_TO names, unless a flag does.
+func (o *sendOptions) takeFromEnvironment() { o.to = cmp.Or(o.to, os.Getenv(console.Collectors)) }

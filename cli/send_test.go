@@ -6,10 +6,12 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/record/collect"
 	"github.com/whyslow/whyslow/internal/record/stream"
+	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -47,6 +50,57 @@ func collectInto(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		<-done
 	})
+}
+
+// TestGoProgramSends: a Go program that records itself sends what it records, while it runs and to the end.
+func TestGoProgramSends(t *testing.T) {
+	home := lunaHome(t)
+	dir := t.TempDir()
+	c, err := collect.New(collect.Config{Dir: filepath.Join(dir, "kept")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(c)
+	defer func() { c.Close(); server.Close() }()
+	t.Setenv("WHYSLOW_TO", server.Listener.Addr().String())
+	t.Setenv("WHYSLOW_COMMAND", filepath.Join(home, "bin", "whyslow"))
+	rec, err := prof.Record(filepath.Join(dir, "go.trace"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := rec.NewCode("step")
+	emit := func(n int) {
+		for range n {
+			cf := rec.NewCF()
+			rec.CFCreated.Emit(rec.System(), cf, step, 0, 1, 1, nil)
+			rec.CFStarted.Emit(rec.Worker(0), cf, 1, nil)
+			rec.CFFinished.Emit(rec.Worker(0), cf, 1, -1)
+		}
+	}
+	emit(100)
+	for began := time.Now(); len(c.Runs()) == 0; time.Sleep(20 * time.Millisecond) { // before it has ended
+		if time.Since(began) > time.Minute {
+			t.Fatal("nothing comes while the program runs")
+		}
+	}
+	emit(100)
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var texts [2]string
+	for i, path := range []string{filepath.Join(dir, "go.trace"), c.Runs()[0].Dir} {
+		out, err := exec.Command(filepath.Join(home, "bin", "whyslow"), "dump", path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(out)
+	}
+	if texts[0] != texts[1] || !strings.Contains(texts[0], "CFEvents.onFinished") {
+		t.Errorf("here %d bytes of text, at the collector %d", len(texts[0]), len(texts[1]))
+	}
+	if info, err := trace.ReadRunInfo(c.Runs()[0].Dir); err != nil || info.Ended != trace.EndedDone {
+		t.Errorf("%+v, %v", info, err)
+	}
 }
 
 // A collector that takes the connection and then says nothing: the program runs to its end, and Ctrl+C ends

@@ -19,6 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 	"github.com/whyslow/whyslow/internal/record/recording"
+	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -32,6 +33,7 @@ type shmemOptions struct {
 	clockSync  string
 	trace      traceOptions
 	live       liveOptions
+	send       sendOptions
 	report     reportOptions
 
 	settings map[string]string // WHYSLOW_* variables for the program
@@ -73,6 +75,7 @@ Exit codes:
 		Example: `  whyslow shmem -- oshrun -np 4 ./prog 100
   whyslow shmem --instrument functions -o first.trace -- oshrun -np 4 ./prog
   whyslow shmem --live -- oshrun -np 2 ./prog
+  whyslow shmem --to head:7568 -- oshrun -np 4 ./prog
   whyslow shmem -q --json=report.json -- srun -n 64 ./prog
   whyslow shmem --library lib`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -112,6 +115,9 @@ Exit codes:
 		" (with --live: 200ms)"
 	f.Lookup("trace-buffer").DefValue, f.Lookup("trace-pool").DefValue = "1Mi", "16"
 	o.live.addTo(f)
+	o.send.addTo(f)
+	f.Lookup("to").Usage = "send the run, as it executes, to the collector at `HOST:PORT` (whyslow serve;" +
+		" default: $WHYSLOW_TO)"
 	o.report.addTo(cmd)
 	for _, name := range []string{"inputs", "rule", "all"} { // are about CFs
 		f.Lookup(name).Hidden = true
@@ -141,10 +147,11 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 		return console.Misuse("shmem: no program given; give the command that starts it, such as" +
 			" oshrun -np 4 ./prog")
 	}
+	o.send.takeFromEnvironment()
 	o.live.page.memory.text = o.report.memory.text
 	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
 		checkChoice("shmem", "clock-sync", o.clockSync, whenSyncs...),
-		o.checkTrace(f), o.checkEnvironment(), o.live.check("shmem", f), o.report.check("shmem"))
+		o.checkTrace(f), o.checkEnvironment(), o.live.check("shmem", f), o.send.check("shmem", f, 1), o.report.check("shmem"))
 }
 
 // checkEnvironment refuses what the library would refuse.
@@ -271,6 +278,11 @@ func runShmem(ctx context.Context, io console.IO, o *shmemOptions, words []strin
 		}
 		defer page.close()
 	}
+	var sending *recording.Sending
+	if o.send.on() {
+		sending = recording.StartSending(io, o.send.sends(), stream.Folder(dir))
+		defer sending.Stop()
+	}
 	outcome := l.Run(ctx, io)
 	after := afterRun(ctx)
 	endErr := l.End(dir, outcome, func(r *trace.Reader) error { return tellMissing(io, missing(r)) })
@@ -289,6 +301,9 @@ func runShmem(ctx context.Context, io console.IO, o *shmemOptions, words []strin
 	var reportErr error
 	if !errors.Is(endErr, launch.ErrNoEvents) {
 		reportErr = reportRun(after, io, &o.report, o.quiet, dir, outcome)
+	}
+	if sending != nil {
+		sending.Finish(after, o.quiet)
 	}
 	var result error // the first; the path is the last line, so that all are told before it
 	for _, err := range []error{outcome, reportErr, endErr} {

@@ -28,6 +28,7 @@ type Recording struct {
 	cfs     atomic.Uint64
 	dfs     atomic.Uint32
 	closed  bool
+	sending *Sending // to the collector that WHYSLOW_TO names
 
 	mu    sync.Mutex
 	codes []Site // by NewCode, for modules
@@ -36,6 +37,8 @@ type Recording struct {
 // Record starts a trace in the folder dir, which must not exist or be empty. workers
 // is the number of goroutines that execute CFs, 1 or more; the program starts now for
 // all of them. opt may say how the trace is written.
+//
+// WHYSLOW_TO=HOST:PORT also sends the trace, while it is written, to a collector: see SendTo.
 func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("recording %d workers: there must be one at least", workers)
@@ -48,6 +51,9 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 		o = opt[0]
 	}
 	o.Run = cmp.Or(o.Run, trace.NewRunID())
+	if os.Getenv(collectorVariable) != "" {
+		o.FlushEvery = cmp.Or(o.FlushEvery, time.Second)
+	}
 	w, err := trace.Create(dir, 0, o)
 	if err != nil {
 		return nil, err
@@ -80,6 +86,7 @@ func Record(dir string, workers int, opt ...trace.Options) (*Recording, error) {
 	for _, s := range r.workers {
 		r.ProgramStarted.EmitAt(s, t, 0, cpu)
 	}
+	r.send()
 	return r, nil
 }
 
@@ -156,5 +163,9 @@ func (r *Recording) Close() error {
 	if n := &r.info.Nodes[0]; err != nil {
 		n.Unwritten, n.Error = r.writer.Unwritten(), err.Error()
 	}
-	return errors.Join(err, trace.RewriteRunInfo(r.dir, &r.info))
+	err = errors.Join(err, trace.RewriteRunInfo(r.dir, &r.info))
+	if r.sending != nil {
+		err = errors.Join(err, r.sending.Close())
+	}
+	return err
 }

@@ -148,11 +148,14 @@ typedef struct ws_options {
 /* ws_open starts a node's file and replaces an old one. opt may be NULL. The context it returns is always
  * valid; if it records nothing, ws_error says why. The context of node 0 also writes run.json for the whole
  * run, and removes files of nodes that the run does not have. WHYSLOW_OFF=1 switches everything off.
- * Several contexts may be open. */
+ * Several contexts may be open. WHYSLOW_TO=HOST:PORT also sends the trace, while it grows, to a collector;
+ * events are then written every second, unless flush_ms says otherwise. That needs the program whyslow
+ * (WHYSLOW_COMMAND is its path, if PATH does not lead to it). */
 ws_context *ws_open(const ws_options *opt);
 
 /* ws_close writes what the streams hold and, unless manual, onProgramFinished for each worker;
- * completes the file and run.json and frees everything. No thread may use its streams any more.
+ * completes the file and run.json, waits until all is sent if WHYSLOW_TO is set, and frees everything. No
+ * thread may use its streams any more.
  * ended is WS_DONE, WS_FAILED ...; exit_code and message (may be NULL) go to run.json. Returns 0,
  * or -1 if anything could not be written or was lost.
  * A program that exits without it gets the same at exit, other threads still running:
@@ -1237,6 +1240,7 @@ static inline void ws_completed(ws_stream *s, uint64_t transfer) {
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1245,6 +1249,7 @@ static inline void ws_completed(ws_stream *s, uint64_t transfer) {
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifndef WHYSLOW_NO_DLOPEN
@@ -1377,6 +1382,9 @@ struct ws_context {
     char *dir, *path, *program, **hosts;
     char **affinities; /* by process, as far as known; this one's own is not needed */
     char *place;  /* the absolute path; null: unknown */
+    pid_t sender; /* sends the trace to a collector */
+    int sends;    /* it is there, and */
+    int alive;    /* reads the other end of this pipe, which ends when the trace does */
     char run[33]; /* id of the run; "": unknown */
     struct timespec started;
 
@@ -3259,6 +3267,75 @@ static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, con
 }
 
 
+/* ---- Sending to a collector -----------------------------------------------------------------------
+ *
+ * WHYSLOW_TO=HOST:PORT sends the trace, while it grows, to a collector (whyslow serve). The program `whyslow
+ * send` does that: it knows the protocol, tokens and TLS, and goes on after a break. It is started beside the
+ * program, in a process group of its own, so that Ctrl+C leaves it the time for the rest. Its standard input
+ * is a pipe that ends when this process does, even by kill -9. */
+
+extern char **environ;
+
+static void wsi_send_start(ws_context *ctx) {
+    const char *to = wsi_env("WHYSLOW_TO");
+    const char *command = wsi_env("WHYSLOW_COMMAND") ? wsi_env("WHYSLOW_COMMAND") : "whyslow";
+    char node[16];
+    int ends[2];
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    if (!to) return;
+    snprintf(node, sizeof node, "%d", ctx->node);
+    /* The processes of a run send a node's file each: they may be on hosts with folders of their own. */
+    const char *argv[] = {"whyslow", "send",     "--quiet", "--until-eof", "--to", to,
+                          ctx->dir,  "--node", node,      0};
+    if (ctx->nodes == 1) argv[7] = 0;
+    if (pipe(ends)) {
+        wsi_fail(ctx, "WHYSLOW_TO=%s: %s; nothing is sent", to, strerror(errno));
+        return;
+    }
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[0], 0);
+    if (ends[0] != 0) posix_spawn_file_actions_addclose(&files, ends[0]);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawnattr_setpgroup(&attr, 0);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int err = posix_spawnp(&ctx->sender, command, &files, &attr, (char *const *)argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[0]);
+    if (!err) {
+        ctx->sends = 1;
+        ctx->alive = ends[1];
+        return;
+    }
+    ctx->sender = 0;
+    close(ends[1]);
+    if (!ctx->quiet)
+        fprintf(stderr,
+                "whyslow: WHYSLOW_TO=%s: %s cannot be started (%s), so nothing is sent; set WHYSLOW_COMMAND to "
+                "the path of whyslow\n",
+                to, command, strerror(err));
+}
+
+/* wsi_send_end tells the sender that the trace is complete, and waits until it has sent the rest or has given
+ * up. */
+static void wsi_send_end(ws_context *ctx) {
+    int status;
+    if (!ctx->sends) return;
+    ctx->sends = 0;
+    close(ctx->alive);
+    while (waitpid(ctx->sender, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+
 /* ---- Signals that end the program ----------------------------------------------------------------
  *
  * With the option signals, traces are completed before the program dies. A signal handler may do hardly
@@ -3362,6 +3439,8 @@ static void wsi_in_child(void) {
         }
         if (c->fd >= 0) close(c->fd);
         c->fd = -1;
+        if (c->sends) close(c->alive);
+        c->sends = 0;
         pthread_mutex_init(&c->mu, 0);
         pthread_mutex_init(&c->emu, 0);
         pthread_mutex_init(&c->defs_mu, 0);
@@ -3444,6 +3523,7 @@ static void wsi_free(ws_context *ctx) {
 int ws_close(ws_context *ctx, int ended, int exit_code, const char *message) {
     if (ctx == &wsi_no_context) return -1;
     wsi_finish(ctx, ended, exit_code, message);
+    wsi_send_end(ctx);
     int bad = ctx->failed || ctx->lost;
     pthread_mutex_lock(&wsi_all_mu);
     for (ws_context **p = &wsi_all; *p; p = &(*p)->link)
@@ -3466,6 +3546,7 @@ static void wsi_finish_all(int ended, int exit_code, const char *message) {
 static void wsi_at_exit(int status, void *arg) {
     (void)arg;
     wsi_finish_all(status ? WS_FAILED : WS_DONE, status, 0);
+    for (ws_context *c = wsi_all; c; c = c->link) wsi_send_end(c);
 }
 
 #if defined(__GLIBC__)
@@ -3583,7 +3664,8 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->pool = (int)wsi_env_number(quiet, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
     ctx->level = (int)wsi_env_number(quiet, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(quiet, "WHYSLOW_SYNC", !!o->sync, wsi_switch, 2);
-    ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
+    int flush_ms = o->flush_ms > 0 ? o->flush_ms : wsi_env("WHYSLOW_TO") ? 1000 : 0;
+    ctx->flush = (int64_t)flush_ms * 1000000;
     ctx->drop = wsi_env_choice(quiet, "WHYSLOW_FULL", o->full == WS_DROP, full, 2);
     ctx->signals = wsi_env_choice(quiet, "WHYSLOW_SIGNALS", !!o->signals, wsi_switch, 2);
     int wish = 2;
@@ -3657,7 +3739,10 @@ static int wsi_begin(ws_context *ctx) {
         wsi_fail(ctx, "cannot write %s: %s; nothing is recorded", ctx->path, strerror(err));
         return 0;
     }
-    if (!ctx->run_info) return 1;
+    if (!ctx->run_info) {
+        wsi_send_start(ctx);
+        return 1;
+    }
     /* Files of nodes of an earlier run in the same folder would be taken for ours. */
     size_t len = strlen(ctx->dir) + 16;
     char *old = (char *)malloc(len);
@@ -3667,6 +3752,7 @@ static int wsi_begin(ws_context *ctx) {
     }
     free(old);
     wsi_write_run(ctx, "", 0, 0);
+    wsi_send_start(ctx);
     return 1;
 }
 

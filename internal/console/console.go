@@ -27,6 +27,9 @@ const (
 // Tokens is the environment variable that holds a token, which others could read in a command line.
 const Tokens = "WHYSLOW_TOKEN"
 
+// Collectors is the environment variable that names the collector to which programs send what they record.
+const Collectors = "WHYSLOW_TO"
+
 // IO is where a command reads and writes. Tests put buffers here.
 type IO struct {
 	In               io.Reader

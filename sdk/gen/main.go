@@ -26,7 +26,7 @@ func main() {
 
 // parts of whyslow.h in their order; those in angle brackets are made.
 var parts = []string{"api.h", "<events>", "<api end>", "private.h", "<table>", "clock.h", "pack.h",
-	"file.h", "define.h", "writer.h", "stream.h", "run.h", "crash.h", "context.h", "<end>"}
+	"file.h", "define.h", "writer.h", "stream.h", "run.h", "send.h", "crash.h", "context.h", "<end>"}
 
 const notice = "/* Made by sdk/gen from sdk/src and the table in trace/kinds.go; change those, " +
 	"then: go generate ./sdk */\n"

@@ -146,11 +146,14 @@ typedef struct ws_options {
 /* ws_open starts a node's file and replaces an old one. opt may be NULL. The context it returns is always
  * valid; if it records nothing, ws_error says why. The context of node 0 also writes run.json for the whole
  * run, and removes files of nodes that the run does not have. WHYSLOW_OFF=1 switches everything off.
- * Several contexts may be open. */
+ * Several contexts may be open. WHYSLOW_TO=HOST:PORT also sends the trace, while it grows, to a collector;
+ * events are then written every second, unless flush_ms says otherwise. That needs the program whyslow
+ * (WHYSLOW_COMMAND is its path, if PATH does not lead to it). */
 ws_context *ws_open(const ws_options *opt);
 
 /* ws_close writes what the streams hold and, unless manual, onProgramFinished for each worker;
- * completes the file and run.json and frees everything. No thread may use its streams any more.
+ * completes the file and run.json, waits until all is sent if WHYSLOW_TO is set, and frees everything. No
+ * thread may use its streams any more.
  * ended is WS_DONE, WS_FAILED ...; exit_code and message (may be NULL) go to run.json. Returns 0,
  * or -1 if anything could not be written or was lost.
  * A program that exits without it gets the same at exit, other threads still running:

@@ -29,6 +29,8 @@ static void wsi_in_child(void) {
         }
         if (c->fd >= 0) close(c->fd);
         c->fd = -1;
+        if (c->sends) close(c->alive);
+        c->sends = 0;
         pthread_mutex_init(&c->mu, 0);
         pthread_mutex_init(&c->emu, 0);
         pthread_mutex_init(&c->defs_mu, 0);
@@ -111,6 +113,7 @@ static void wsi_free(ws_context *ctx) {
 int ws_close(ws_context *ctx, int ended, int exit_code, const char *message) {
     if (ctx == &wsi_no_context) return -1;
     wsi_finish(ctx, ended, exit_code, message);
+    wsi_send_end(ctx);
     int bad = ctx->failed || ctx->lost;
     pthread_mutex_lock(&wsi_all_mu);
     for (ws_context **p = &wsi_all; *p; p = &(*p)->link)
@@ -133,6 +136,7 @@ static void wsi_finish_all(int ended, int exit_code, const char *message) {
 static void wsi_at_exit(int status, void *arg) {
     (void)arg;
     wsi_finish_all(status ? WS_FAILED : WS_DONE, status, 0);
+    for (ws_context *c = wsi_all; c; c = c->link) wsi_send_end(c);
 }
 
 #if defined(__GLIBC__)
@@ -250,7 +254,8 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->pool = (int)wsi_env_number(quiet, "WHYSLOW_POOL", wsi_clamp(o->pool, 8, 1, 1 << 20), 1, 1 << 20);
     ctx->level = (int)wsi_env_number(quiet, "WHYSLOW_LEVEL", wsi_clamp(o->level, 0, -1, 4), -1, 4);
     ctx->sync = wsi_env_choice(quiet, "WHYSLOW_SYNC", !!o->sync, wsi_switch, 2);
-    ctx->flush = o->flush_ms > 0 ? (int64_t)o->flush_ms * 1000000 : 0;
+    int flush_ms = o->flush_ms > 0 ? o->flush_ms : wsi_env("WHYSLOW_TO") ? 1000 : 0;
+    ctx->flush = (int64_t)flush_ms * 1000000;
     ctx->drop = wsi_env_choice(quiet, "WHYSLOW_FULL", o->full == WS_DROP, full, 2);
     ctx->signals = wsi_env_choice(quiet, "WHYSLOW_SIGNALS", !!o->signals, wsi_switch, 2);
     int wish = 2;
@@ -324,7 +329,10 @@ static int wsi_begin(ws_context *ctx) {
         wsi_fail(ctx, "cannot write %s: %s; nothing is recorded", ctx->path, strerror(err));
         return 0;
     }
-    if (!ctx->run_info) return 1;
+    if (!ctx->run_info) {
+        wsi_send_start(ctx);
+        return 1;
+    }
     /* Files of nodes of an earlier run in the same folder would be taken for ours. */
     size_t len = strlen(ctx->dir) + 16;
     char *old = (char *)malloc(len);
@@ -334,6 +342,7 @@ static int wsi_begin(ws_context *ctx) {
     }
     free(old);
     wsi_write_run(ctx, "", 0, 0);
+    wsi_send_start(ctx);
     return 1;
 }
 

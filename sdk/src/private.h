@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifndef WHYSLOW_NO_DLOPEN
@@ -153,6 +155,9 @@ struct ws_context {
     char *dir, *path, *program, **hosts;
     char **affinities; /* by process, as far as known; this one's own is not needed */
     char *place;  /* the absolute path; null: unknown */
+    pid_t sender; /* sends the trace to a collector */
+    int sends;    /* it is there, and */
+    int alive;    /* reads the other end of this pipe, which ends when the trace does */
     char run[33]; /* id of the run; "": unknown */
     struct timespec started;
 

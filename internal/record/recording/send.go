@@ -50,6 +50,37 @@ type delivery struct {
 	Why                   string // why not everything is there; "": nothing is in the way
 }
 
+// Sending is a trace on its way to a collector.
+type Sending struct {
+	io console.IO
+	s  *sending
+}
+
+// StartSending sends a trace that somebody writes, or has written, to the first of the targets.
+func StartSending(io console.IO, o *Send, source stream.Source) *Sending {
+	ctx, cancel := context.WithCancel(context.Background())
+	target := o.Targets[0]
+	s := &sending{opt: o, to: target.Addr, cancel: cancel, kept: true,
+		sender: stream.NewSender(stream.Config{Target: target, Source: source, Version: o.Version,
+			Notify: func(line string) { io.Say("warning: %s", line) }})}
+	go s.sender.Run(ctx) //nolint:errcheck // Drain tells
+	return &Sending{io, s}
+}
+
+// Finish waits for what is left, as Recording.FinishSending does, and says what became of it. all: everything
+// is at the collector.
+func (s *Sending) Finish(ctx context.Context, quiet bool) (all bool) {
+	d := s.s.wait(ctx, s.io, s.s.opt.Wait)
+	s.s.report(s.io, quiet, d)
+	return d.Why == "" && d.Dropped == 0
+}
+
+// Over is closed when no more is sent: the collector has refused.
+func (s *Sending) Over() <-chan struct{} { return s.s.sender.Done() }
+
+// Stop sends no more, without a word.
+func (s *Sending) Stop() { s.s.cancel() }
+
 // startSending sends what this process records to the collector of its group.
 func (r *Recording) startSending() {
 	o, rank, ranks := r.opt.Send, r.crew.Rank(), r.crew.Size()

@@ -152,7 +152,7 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 	all := map[string]string{"WHYSLOW_SIGNALS": "1"}
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, "WHYSLOW_") && name != console.Tokens {
+		if strings.HasPrefix(name, "WHYSLOW_") && name != console.Tokens && name != console.Collectors {
 			all[name] = value
 		}
 	}
