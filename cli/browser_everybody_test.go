@@ -45,6 +45,10 @@ func pageEverybody(t *testing.T, p *pages) {
 	for _, at := range sights {
 		b.do(chromedp.EmulateViewport(at.width, 844),
 			chromedp.Navigate(fmt.Sprintf("%s?lang=%s&theme=%s&run=%s", s.url, at.lang, at.theme, run)))
+		b.settle()
+		if got := query[string](b, `document.documentElement.lang`); got != at.lang {
+			t.Fatalf("the page speaks %q", got)
+		}
 		if err == nil {
 			query[bool](b, string(script)+"; true")
 		}

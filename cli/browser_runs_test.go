@@ -42,7 +42,7 @@ func pageRuns(t *testing.T, p *pages) {
 	// Shares of a factor are those of the runs' own pages, and a bar leads to its run.
 	b.do(chromedp.Navigate(s.url + "?lang=en&theme=light&view=runs&f.runs.find=mxm+20&f.runs.figure=U"))
 	b.wait(`!document.querySelector("main").innerText.includes("are read") && ` + bars + ` === 2 && ` +
-		`/: \d+\.\d %, done$/.test(document.querySelector(".bar").getAttribute("aria-label"))`)
+		`/: \d+\.\d %%, done$/.test(document.querySelector(".bar").getAttribute("aria-label"))`)
 	want := query[string](b, `fetch("/api/runs").then(r => r.json()).then(all => all.filter(r => r.args.includes("20")).at(-1).id).then(
 		id => fetch("/api/runs/" + id + "/report")).then(r => r.json()).then(r => (100 * r.factors.U.ns / (r.total_ns - r.extra_cores_ns)).toFixed(1) + " %")`)
 	if got := query[string](b, `document.querySelector(".bar").getAttribute("aria-label")`); want == "" ||

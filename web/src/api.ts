@@ -221,7 +221,7 @@ export interface NodeState {
     ready: number;
 }
 export interface LinkState { from: number; to: number; objects: number; object_bytes: number;
-  messages: number; message_bytes: number; send_queue: number | null; in_flight: number;
+  messages: number; message_bytes: number; data_messages: number; data_bytes: number; send_queue: number | null; in_flight: number;
   bytes_in_flight: number }
 export interface Spread { min: number; max: number; mean: number;
   variation: number /* (max-min)/mean, 0 for mean 0 */ }
@@ -238,7 +238,8 @@ export interface Series { name: string; node: number; link: string; // node -1 a
 }
 
 /** GET /api/runs/ID/matrix?value&from&to; value: "objects", "object_bytes", "messages", "message_bytes",
- * "send_queue" (its maximum), "flight_ns" (mean), "bandwidth". */
+ * "data_messages" and "data_bytes" (DFs, without CFs that moved), "send_queue" (its maximum), "flight_ns" (mean),
+ * "bandwidth", "lost_ns" (time that workers waited for the link). */
 export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes/s"; nodes: number;
   cells: (number | null)[][] /* from, to */; max: number; total: number }
 
@@ -247,6 +248,7 @@ export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes
 export interface EventPage { total: number; offset: number; rows: EventRow[];
   scanned: number /* share of the trace that was looked through, 1 = all; total is of that part */ }
 export interface EventRow { t: number; node: number; stream: number; kind: string; text: string; cf?: string;
+  neighbours?: string; /* of a created CF: DFs that it reads and makes */
   df?: string; cf_title?: string; df_title?: string }
 
 /** GET /api/runs/ID/fragments?from&to */

@@ -51,6 +51,8 @@ type LinkState struct {
 	ObjectBytes   int64  `json:"object_bytes"`
 	Messages      int64  `json:"messages"`
 	MessageBytes  int64  `json:"message_bytes"`
+	DataMessages  int64  `json:"data_messages"`
+	DataBytes     int64  `json:"data_bytes"`
 	SendQueue     *int64 `json:"send_queue"`
 	InFlight      int64  `json:"in_flight"`
 	BytesInFlight int64  `json:"bytes_in_flight"`
@@ -152,8 +154,8 @@ func (r *history) At(t int64) At {
 		i := r.links.index[l]
 		v := func(q quantity) int64 { return at(q, i) }
 		s := LinkState{From: l.From, To: l.To, Objects: v(moved), ObjectBytes: v(movedBytes),
-			Messages: v(messages), MessageBytes: v(messageBytes), SendQueue: known(sendQueue, i),
-			InFlight: v(inFlight), BytesInFlight: v(bytesInFlight)}
+			Messages: v(messages), MessageBytes: v(messageBytes), DataMessages: v(data), DataBytes: v(dataBytes),
+			SendQueue: known(sendQueue, i), InFlight: v(inFlight), BytesInFlight: v(bytesInFlight)}
 		if s.Messages > 0 || s.SendQueue != nil && *s.SendQueue > 0 {
 			out.Links = append(out.Links, s)
 		}

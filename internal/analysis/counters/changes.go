@@ -93,6 +93,10 @@ var effects = func() (list [kinds][]effect) {
 				both(k, x.n, true, x.sum)
 			}
 		}
+		if what&counts != 0 && what&countsMoved == 0 {
+			both(k, 1, false, data)
+			both(k, 1, true, dataBytes)
+		}
 	}
 	return list
 }()

@@ -142,8 +142,8 @@ func allNames() (nodes, links string) {
 	return strings.Join(list[0], ","), strings.Join(list[1], ",")
 }
 
-var matrixValues = []string{"objects", "object_bytes", "messages", "message_bytes", "send_queue", "flight_ns",
-	"bandwidth"}
+var matrixValues = []string{"objects", "object_bytes", "messages", "message_bytes", "data_messages",
+	"data_bytes", "send_queue", "flight_ns", "bandwidth"}
 
 // everything asks a set about an interval.
 func everything(t sloutest.TB, s *counters.Properties, from, to, at int64, n int) []any {

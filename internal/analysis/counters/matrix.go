@@ -25,11 +25,39 @@ var matrixValues = []struct {
 	name, unit string
 	of         quantity
 }{{"objects", "count", moved}, {"object_bytes", "bytes", movedBytes}, {"messages", "count", messages},
-	{"message_bytes", "bytes", messageBytes}, {"send_queue", "count", sendQueue},
+	{"message_bytes", "bytes", messageBytes}, {"data_messages", "count", data},
+	{"data_bytes", "bytes", dataBytes}, {"send_queue", "count", sendQueue},
 	{"flight_ns", "ns", flightNS}, {"bandwidth", "bytes/s", messageBytes}}
 
 // maxMatrix is the greatest number of nodes for a matrix.
 const maxMatrix = 1024
+
+// NewMatrix makes a matrix of amounts by link, such as time lost. Links with nodes that there are not are left
+// out. It fails as Set.Matrix does.
+func NewMatrix(value, unit string, nodes int, amounts map[query.Link]int64) (Matrix, error) {
+	m := Matrix{Value: value, Unit: unit, Nodes: nodes, Cells: make([][]*float64, nodes)}
+	if nodes > maxMatrix {
+		return m, query.Bad("a matrix of %d nodes is too large; the most is %d", nodes, maxMatrix)
+	}
+	for i := range m.Cells {
+		m.Cells[i] = make([]*float64, nodes)
+		for j := range m.Cells[i] {
+			if i != j {
+				m.Cells[i][j] = new(float64)
+			}
+		}
+	}
+	for l, n := range amounts {
+		if l.From < 0 || l.To < 0 || l.From >= nodes || l.To >= nodes || l.From == l.To {
+			continue
+		}
+		v := float64(n)
+		*m.Cells[l.From][l.To] = v
+		m.Max = max(m.Max, v)
+		m.Total += v
+	}
+	return m, nil
+}
 
 // Matrix is part of Set.
 func (r *history) Matrix(value string, from, to int64) (Matrix, error) {

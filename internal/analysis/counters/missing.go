@@ -46,7 +46,7 @@ func missing(m *model.Model, counts *[trace.FirstUserKind]uint64, found func(k t
 		need(trace.KindDFSent, received, inFlight, bytesInFlight, inner, outer)
 		need(trace.KindDFReceived, sent, inFlight, bytesInFlight)
 		if !sent && !received {
-			need(trace.KindDFSent, false, messages, messageBytes)
+			need(trace.KindDFSent, false, messages, messageBytes, data, dataBytes)
 		}
 	}
 }

@@ -53,6 +53,8 @@ const (
 	messageBytes
 	moved
 	movedBytes
+	data
+	dataBytes
 	inFlight
 	bytesInFlight
 	sendQueue
@@ -140,6 +142,11 @@ var table = []Property{
 	{"object_bytes", "link", "bytes", "amount", Text{"Object bytes", "Байты объектов"},
 		Text{"Bytes sent for CFs that moved.",
 			"Объём данных, отправленных при перемещении ФВ."}, movedBytes, ""},
+	{"data_messages", "link", "count", "amount", Text{"DFs sent", "Отправленные ФД"},
+		Text{"Messages with DFs, without CFs that moved.", "Сообщения с ФД, без перемещённых ФВ."}, data, ""},
+	{"data_bytes", "link", "bytes", "amount", Text{"Bytes of DFs sent", "Байты отправленных ФД"},
+		Text{"Bytes of messages with DFs, without CFs that moved.",
+			"Объём сообщений с ФД, без перемещённых ФВ."}, dataBytes, ""},
 	{"in_flight", "link", "count", "level", Text{"Messages in flight", "Сообщения в пути"},
 		Text{"DFs and CFs sent and not yet received.",
 			"ФД и ФВ, отправленные и ещё не полученные."}, inFlight, "messages_in_flight"},

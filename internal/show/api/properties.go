@@ -6,6 +6,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/view/timeline"
 )
 
 // set calls f with the properties of nodes and links.
@@ -54,9 +55,21 @@ func askSeries(q *question) (any, error) {
 }
 
 func askMatrix(q *question) (any, error) {
-	from, to := q.span(q.wall())
 	value := q.text("value", 64)
+	if value == "lost_ns" {
+		return aboutAll((*live.Snapshot).Timeline, lostMatrix)(q)
+	}
+	from, to := q.span(q.wall())
 	return q.set(func(p counters.Set) (any, error) { return p.Matrix(value, from, to) })
+}
+
+// lostMatrix is the time that workers waited for each link.
+func lostMatrix(_ *question, t *timeline.Timeline, from, to int64) (any, error) {
+	lost, err := t.Latency(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return counters.NewMatrix("lost_ns", "ns", len(t.Model().Nodes), lost)
 }
 
 func memoryAt(q *question, set *counters.Properties, from, to int64) (any, error) {

@@ -8,7 +8,8 @@ import { app } from "./state.svelte";
 
 const ofNodes = ["cfs", "copies", "objects", "bytes", "inner", "outer", "running", "ready_queue", "weight",
   "waiting", "ready"] as const;
-const ofLinks = ["objects", "object_bytes", "messages", "message_bytes", "send_queue", "in_flight",
+const ofLinks = ["objects", "object_bytes", "messages", "message_bytes", "data_messages",
+  "data_bytes", "send_queue", "in_flight",
   "bytes_in_flight"] as const;
 
 type Shown = Omit<At, "t">;

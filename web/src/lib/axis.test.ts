@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clampInterval, niceStep, pan, reveal, scaleOf, shortest, tickTimes, zoomAt } from "./axis";
+import { clampInterval, niceStep, pan, pinch, reveal, scaleOf, shortest, tickTimes, zoomAt } from "./axis";
 
 test("steps are 1, 2 or 5 times a power of ten", () => {
   expect([0.3, 1, 1.5, 2, 3, 7, 10, 11, 450, 1e9].map(niceStep)).toEqual([1, 1, 2, 2, 5, 10, 10, 20, 500,
@@ -53,4 +53,16 @@ test("a time is brought into sight by moving as little as is needed", () => {
   expect(reveal([0, 1000], 1000, 1000)).toEqual([0, 1000]);
   const [from, to] = reveal([500, 600], 420, 1000);
   expect([from, to]).toEqual([410, 510]);
+});
+
+test("two fingers keep the times under them", () => {
+  const end = 1000_000;
+  // Spread from a tenth apart to half: five times as near, and both times stay where the fingers are.
+  expect(pinch({ t: 450_000, at: 0.25 }, { t: 550_000, at: 0.75 }, end)).toEqual([400_000, 600_000]);
+  // Moved without spreading.
+  expect(pinch({ t: 400_000, at: 0.3 }, { t: 500_000, at: 0.8 }, end)).toEqual([340_000, 540_000]);
+  // Never beyond the run, nor shorter than can be shown, also when fingers pass each other.
+  expect(pinch({ t: 0, at: 0.4 }, { t: end, at: 0.6 }, end)).toEqual([0, end]);
+  const [from, to] = pinch({ t: 500, at: 0.9 }, { t: 501, at: 0.1 }, end);
+  expect(to - from).toBe(100);
 });

@@ -50,6 +50,14 @@ export function pan([from, to]: Interval, by: number, end: number): Interval {
   return clampInterval([from + by, to + by], end);
 }
 
+/** The interval in which two times are at two places of an axis, 0 to 1: those of two fingers. */
+export function pinch(a: { t: number; at: number }, b: { t: number; at: number }, end: number): Interval {
+  const between = Math.max(b.at - a.at, 0.01); // fingers may touch each other, or pass each other
+  const width = Math.min(Math.max((b.t - a.t) / between, shortest), Math.max(end, shortest));
+  const from = (a.t + b.t) / 2 - ((a.at + b.at) / 2) * width;
+  return clampInterval([from, from + width], end);
+}
+
 /** The interval, moved without zooming as little as needed to have t in its middle four fifths; the same
  * interval if t is there already. */
 export function reveal([from, to]: Interval, t: number, end: number): Interval {

@@ -1,8 +1,9 @@
-// The mouse on a time axis, the same in every plot and in the timeline. A click sets the cursor, a drag
+// The mouse and fingers on a time axis, the same in every plot and in the timeline. A click sets the cursor, a drag
 // selects an interval, shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift and
-// wheel moves, a double click shows the whole run.
+// wheel moves, a double click shows the whole run. One finger is a mouse; two move and zoom: the times under
+// them stay under them.
 
-import { pan, zoomAt } from "./axis";
+import { pan, pinch, zoomAt } from "./axis";
 import { app, type Interval } from "./state.svelte";
 
 export interface Gestures {
@@ -17,16 +18,35 @@ export interface Gestures {
 
 /** An action for an element. */
 export function gestures(el: HTMLElement, g: Gestures) {
-  const time = (e: MouseEvent) => {
-    const f = g.frame();
+  const time = (e: MouseEvent) => timeAt(e.clientX);
+  const timeAt = (x: number) => {
     const [from, to] = app.visible;
-    const share = (e.clientX - el.getBoundingClientRect().left - f.left) / Math.max(f.width, 1);
-    return Math.round(Math.min(Math.max(from + share * (to - from), 0), app.end));
+    return Math.round(Math.min(Math.max(from + place(x) * (to - from), 0), app.end));
   };
   let down: { x: number; y: number; t: number; visible: Interval; moves: boolean; dragged: boolean }
     | undefined;
 
+  // Fingers on the element, and the times that were under the two when the second came.
+  const fingers = new Map<number, { x: number; t: number }>();
+  const place = (x: number) => {
+    const f = g.frame();
+    return (x - el.getBoundingClientRect().left - f.left) / Math.max(f.width, 1);
+  };
+  const onFingers = () => {
+    const [a, b] = [...fingers.values()].sort((p, q) => p.t - q.t);
+    app.set({ vis: pinch({ t: a.t, at: place(a.x) }, { t: b.t, at: place(b.x) }, app.end) });
+  };
+
   const onDown = (e: PointerEvent) => {
+    if (e.pointerType === "touch" && !(e.target as Element).closest("button, a")) {
+      fingers.set(e.pointerId, { x: e.clientX, t: time(e) });
+      el.setPointerCapture(e.pointerId);
+      if (fingers.size > 1) {
+        for (const f of fingers.values()) f.t = timeAt(f.x);
+        onCancel();
+        return;
+      }
+    }
     if (e.button > 1 || (e.target as Element).closest("button, a")) return;
     if (e.button === 1) e.preventDefault();
     down = { x: e.clientX, y: e.clientY, t: time(e), visible: app.visible, moves: e.shiftKey ||
@@ -35,6 +55,9 @@ export function gestures(el: HTMLElement, g: Gestures) {
     el.focus({ preventScroll: true });
   };
   const onMove = (e: PointerEvent) => {
+    const finger = fingers.get(e.pointerId);
+    if (finger) finger.x = e.clientX;
+    if (fingers.size === 2 && finger) return onFingers();
     g.hover?.(time(e), e);
     if (!down) return;
     if (!down.dragged && Math.abs(e.clientX - down.x) < 4) return;
@@ -48,6 +71,7 @@ export function gestures(el: HTMLElement, g: Gestures) {
   const onUp = (e: PointerEvent) => {
     const was = down;
     down = undefined;
+    fingers.delete(e.pointerId);
     if (!was) return;
     g.selecting?.(null);
     if (was.dragged && !was.moves) {
@@ -55,7 +79,8 @@ export function gestures(el: HTMLElement, g: Gestures) {
       if (sel[1] > sel[0]) app.set({ sel });
     } else if (!was.dragged && e.button === 0) (g.click ?? ((t: number) => app.set({ t })))(time(e), e);
   };
-  const onCancel = () => {
+  const onCancel = (e?: PointerEvent) => {
+    if (e) fingers.delete(e.pointerId);
     down = undefined;
     g.selecting?.(null);
   };
@@ -80,7 +105,7 @@ export function gestures(el: HTMLElement, g: Gestures) {
     ["pointerdown", onDown as EventListener],
     ["pointermove", onMove as EventListener],
     ["pointerup", onUp as EventListener],
-    ["pointercancel", onCancel],
+    ["pointercancel", onCancel as EventListener],
     ["pointerleave", onLeave as EventListener],
     ["dblclick", onDouble as EventListener],
     ["wheel", onWheel as EventListener],

@@ -74,7 +74,7 @@ export const common = dictionary(
     nodeN: (n: number | string) => `Node ${n}`, workerN: (n: string) => `Worker ${n}`,
     linkN: (l: string) => `Link ${l.replace("->", " → ")}`,
     wholeRun: "the whole run", selected: "selected interval", cursor: "Cursor", bytes: "Bytes",
-    structured: "run by the system", running: "running",
+    structured: "run by the system", running: "running", asTable: "As a table",
   },
   {
     cf: "ФВ", df: "ФД", cfs: "ФВ", dfs: "ФД", node: "Узел", nodes: "Узлы", worker: "Рабочий поток",
@@ -100,7 +100,7 @@ export const common = dictionary(
     nodeN: (n) => `Узел ${n}`, workerN: (n) => `Рабочий поток ${n}`,
     linkN: (l) => `Связь ${l.replace("->", " → ")}`,
     wholeRun: "весь запуск", selected: "выбранный интервал", cursor: "Курсор", bytes: "Байты",
-    structured: "выполняет система", running: "выполняется",
+    structured: "выполняет система", running: "выполняется", asTable: "Таблицей",
   },
 );
 

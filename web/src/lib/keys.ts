@@ -15,6 +15,7 @@ export const table = {
   fit: { codes: ["KeyF"] },
   undo: { codes: ["KeyZ"], shift: false }, redo: { show: "Shift Z", codes: ["KeyZ"], shift: true },
   nextWait: { codes: ["KeyN"] }, lastWait: { codes: ["KeyP"] },
+  selectFrom: { show: "[", keys: ["[", "х"] }, selectTo: { show: "]", keys: ["]", "ъ"] },
   back: { show: "←", keys: ["ArrowLeft"] }, on: { show: "→", keys: ["ArrowRight"] },
   lastCF: { show: ",", keys: [",", "б"], shift: false }, nextCF: { show: ".", keys: [".", "ю"], shift: false
     },
@@ -34,7 +35,7 @@ export const shown = (name: Name): string => { const k: Key = table[name]; retur
 export const help = (): readonly [names: readonly Name[], what: string][] => [
   [["zoomIn", "zoomOut"], text.keyWS], [["left", "right"], text.keyAD], [["fit"], text.keyF],
   [["undo", "redo"], text.keyUndo], [["nextWait", "lastWait"], text.keyWaits], [["back", "on"],
-    text.keyArrows],
+    text.keyArrows], [["selectFrom", "selectTo"], text.keySelect],
   [["lastCF", "nextCF"], text.keyWalk], [["up", "down"], text.keyLanes], [["story"], text.keyEnter],
   [["search"], text.keySlash], [["play"], text.keySpace], [["view"], text.keyDigits], [["close"],
     text.keyEsc],

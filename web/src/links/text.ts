@@ -4,7 +4,8 @@ export const text = dictionary(
   {
     title: "Links at the cursor", sumTitle: "Links, over the interval", link: "Link", from: "From", to: "To",
     objects: "CFs moved", object_bytes: "Bytes of CFs", messages: "Messages",
-    message_bytes: "Bytes of messages", send_queue: "Send queue", in_flight: "In flight",
+    message_bytes: "Bytes of messages", data_messages: "DFs sent", data_bytes: "Bytes of DFs",
+    lost_ns: "Time lost", send_queue: "Send queue", in_flight: "In flight",
     bytes_in_flight: "Bytes in flight",
     flight_ns: "Time of flight", bandwidth: "Bandwidth",
     noLinks: "Nothing was sent between nodes up to this time.",
@@ -31,7 +32,8 @@ export const text = dictionary(
     title: "Связи в момент курсора", sumTitle: "Связи, за интервал", link: "Связь", from: "Откуда", to:
       "Куда",
     objects: "Переехало ФВ", object_bytes: "Байты ФВ", messages: "Сообщения",
-    message_bytes: "Байты сообщений", send_queue: "Очередь отправки", in_flight: "В пути",
+    message_bytes: "Байты сообщений", data_messages: "Отправлено ФД", data_bytes: "Байты ФД",
+    lost_ns: "Потерянное время", send_queue: "Очередь отправки", in_flight: "В пути",
     bytes_in_flight: "Байты в пути",
     flight_ns: "Время в пути", bandwidth: "Пропускная способность",
     noLinks: "До этого момента между узлами ничего не передавалось.",

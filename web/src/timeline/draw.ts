@@ -176,6 +176,12 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
       const x1 = Math.min(labelWidth + (gaps.end[i] - from) * scale, s.width);
       g.fillStyle = look.factors[letters.indexOf(gaps.factor[i])] ?? look.back;
       g.fillRect(x0, y, Math.max(x1 - x0, 0.3), h);
+      if (x1 - x0 > 14 && h >= 12) { // its letter, for those who cannot tell colours apart
+        g.fillStyle = textOn(String(g.fillStyle));
+        g.textAlign = "center";
+        g.fillText(gaps.factor[i], (x0 + x1) / 2, y + h / 2 + 0.5);
+        g.textAlign = "left";
+      }
     }
     const [a, b] = set.cfsOf(row.lane);
     for (let pass = 0; pass < 2; pass++) {

@@ -66,6 +66,9 @@ func TestGoldens(t *testing.T) {
 				if r.CF != "" {
 					fmt.Fprintf(&s, " cf=%s=%s", r.CF, r.CFTitle)
 				}
+				if r.Neighbours != "" {
+					fmt.Fprintf(&s, " neighbours=(%s)", r.Neighbours)
+				}
 				if r.DF != "" {
 					fmt.Fprintf(&s, " df=%s=%s", r.DF, r.DFTitle)
 				}

@@ -72,6 +72,8 @@ type EventRow struct {
 	// Readable names, "mult[1][2]" and "x[3]"; "" if the trace does not say.
 	CFTitle string `json:"cf_title,omitempty"`
 	DFTitle string `json:"df_title,omitempty"`
+	// Of a created CF: the DFs that its executions are given, and those that it makes.
+	Neighbours string `json:"neighbours,omitempty"`
 }
 
 // List is the list of the events of one trace. Its methods may be used by many goroutines at once.
@@ -283,6 +285,9 @@ func (w *writer) row(d *decoded, i int) EventRow {
 				break
 			}
 		}
+	}
+	if k == trace.KindCFCreated {
+		row.Neighbours = w.neighbours(trace.CF(args[0]))
 	}
 	return row
 }

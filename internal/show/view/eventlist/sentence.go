@@ -230,6 +230,44 @@ func (w *writer) cf(id trace.CF) {
 	}
 }
 
+// mostNeighbours is how many are named; there may be thousands.
+const mostNeighbours = 8
+
+// neighbours names the DFs that a CF is given and makes, "" where none are known. They are told with its
+// creation, though they are known only later: so the list says where in the graph it stands.
+func (w *writer) neighbours(id trace.CF) string {
+	m := w.l.m
+	cf := m.FindCF(id)
+	if cf == 0 {
+		return ""
+	}
+	var reads, makes []model.DF
+	for e := range m.ExecutionsOf(cf) {
+		reads = append(reads, m.Inputs(e)...)
+	}
+	for _, i := range m.OutputsOf(cf) {
+		makes = append(makes, m.DFMade(i))
+	}
+	var out []string
+	for i, list := range [][]model.DF{reads, makes} {
+		var names []string
+		for _, df := range list {
+			if name := m.DFString(df); !slices.Contains(names, name) {
+				if names = append(names, name); len(names) > mostNeighbours {
+					break
+				}
+			}
+		}
+		if len(names) > mostNeighbours {
+			names[mostNeighbours] = "…"
+		}
+		if names != nil {
+			out = append(out, neighbourWords[i][w.lang]+" "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
 // cfTitle is the name of a CF and its indices, "" where its creation was not recorded.
 func (w *writer) cfTitle(id trace.CF) string {
 	m := w.l.m

@@ -121,4 +121,6 @@ var (
 	seconds  = words.Phrase{"s", "с"}
 	kindWord = words.Phrase{"event of kind ", "событие вида "}
 	cfWord   = words.Phrase{"CF ", "ФВ "}
+
+	neighbourWords = [2]words.Phrase{{"reads", "читает"}, {"makes", "создаёт"}}
 )
