@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/cube"
 	"github.com/whyslow/whyslow/internal/convert/epilog"
+	"github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -37,6 +38,7 @@ var formats = []format{
 		})},
 	{"cube3", ".cube", "the same as an XML document, for Cube 3", toCube(cube.Write3)},
 	{"epilog", ".elg", "all events in one file, for KOJAK, Scalasca 1 and TAU's converters", epilog.Write},
+	{"perfetto", ".json", "everything over time, one file for all nodes, for ui.perfetto.dev", perfetto.Write},
 }
 
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
@@ -61,7 +63,7 @@ func convertCommand(std console.IO) *cobra.Command {
 	var names []string
 	for _, f := range formats {
 		names = append(names, f.name)
-		fmt.Fprintf(&list, "  %-6s  %s (%s)\n", f.name, f.about, f.extension)
+		fmt.Fprintf(&list, "  %-8s  %s (%s)\n", f.name, f.about, f.extension)
 	}
 	cmd := &cobra.Command{
 		Use:   "convert --to FORMAT [-o FILE] TRACE",
@@ -73,6 +75,7 @@ Without -o the file is TRACE with the extension of the format. A new file replac
 when it is complete.
 ` + exitCodesHelp,
 		Example: `  whyslow convert --to cube is.trace
+  whyslow convert --to perfetto heat.trace
   whyslow convert --to cube3 -o - is.trace | xmllint --format -`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,146 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/convert/perfetto"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
+	"github.com/whyslow/whyslow/trace"
+)
+
+// record is one of the file.
+type record struct {
+	Ph, Name, Cat string
+	PID, TID      int
+	Ts, Dur       float64
+	FlowOut       bool   `json:"flow_out"`
+	FlowIn        bool   `json:"flow_in"`
+	BindID        string `json:"bind_id"`
+	Args          struct{ Value int64 }
+}
+
+func convert(t sloutest.TB, text string) ([]record, *model.Model) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "perfetto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m, err := model.Build(context.Background(), r, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := perfetto.Write(context.Background(), &b, m); err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		TraceEvents []json.RawMessage
+	}
+	if err := json.Unmarshal(b.Bytes(), &file); err != nil {
+		t.Fatalf("%v\n%s", err, b.Bytes())
+	}
+	list := make([]record, len(file.TraceEvents))
+	for i, text := range file.TraceEvents {
+		if err := json.Unmarshal(text, &list[i]); err != nil && !strings.Contains(err.Error(), "args") {
+			t.Fatalf("%v\n%s", err, text)
+		}
+	}
+	return list, m
+}
+
+// TestRandom: every execution is one slice of its worker's thread, as long as in the model; every arrow has two
+// ends, the later one not before the other where clocks were repaired; bytes held end as the model's do.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list, m := convert(t, sloutest.Random(t).Text())
+		slices, nanos, ends := 0, 0.0, map[string][2]int{}
+		held := map[int]int64{}
+		threads := map[int]int{}
+		for _, r := range list {
+			if r.TID != 0 {
+				if p, ok := threads[r.TID]; ok && p != r.PID {
+					t.Fatalf("thread %d is of processes %d and %d", r.TID, p, r.PID)
+				}
+				threads[r.TID] = r.PID
+			}
+			if r.PID < 1 || r.PID > len(m.Nodes) {
+				t.Fatalf("%+v is of no node", r)
+			}
+			switch {
+			case r.Cat == "ForeignBlock" || r.Cat == "CF":
+				slices++
+				nanos += r.Dur * 1000
+			case r.BindID != "":
+				e := ends[r.BindID]
+				if r.FlowOut {
+					e[0]++
+				} else if r.FlowIn {
+					e[1]++
+				}
+				ends[r.BindID] = e
+			case r.Name == "DFHeld":
+				held[r.PID-1] = r.Args.Value
+			}
+		}
+		var want int64
+		for e := range m.Executions() {
+			want += m.EndOf(e) - m.ExecStart[e]
+		}
+		if slices != m.Executions() || math.Abs(nanos-float64(want)) > 0.5*float64(slices+1) {
+			t.Fatalf("%d slices of %.0f ns, %d executions of %d ns", slices, nanos, m.Executions(), want)
+		}
+		for id, e := range ends {
+			if e != [2]int{1, 1} {
+				t.Fatalf("arrow %s has ends %v", id, e)
+			}
+		}
+		left := map[int]int64{}
+		for h := range m.Holdings() {
+			if h.From != model.None && h.To == model.None {
+				left[h.Node] += h.Bytes
+			}
+		}
+		for node, bytes := range left {
+			if held[node] != bytes {
+				t.Fatalf("node %d holds %d bytes at the end, not %d", node, held[node], bytes)
+			}
+		}
+	})
+}
+
+// failing cannot be written to.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+func TestErrors(t *testing.T) {
+	_, m := convert(t, "#node 0\n0 Global.onProgramStarted\n9 Global.onProgramFinished\n")
+	if err := perfetto.Write(context.Background(), failing{}, m); err == nil || err.Error() != "no room" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := perfetto.Write(ctx, new(bytes.Buffer), m); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
