@@ -27,7 +27,8 @@ func (b *tab) fingers(what input.DispatchTouchEventType, points ...[2]float64) {
 	b.Helper()
 	p := input.DispatchTouchEventParams{Type: what, TouchPoints: []*input.TouchPoint{}}
 	for i, at := range points {
-		p.TouchPoints = append(p.TouchPoints, &input.TouchPoint{X: at[0], Y: at[1], ID: float64(i + 1)})
+		id := float64(i + 1)
+		p.TouchPoints = append(p.TouchPoints, &input.TouchPoint{X: at[0], Y: at[1], ID: &id})
 	}
 	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, input.DispatchTouchEvent, p)
@@ -53,11 +54,11 @@ func pageReach(t *testing.T, p *pages) {
 	width := box[2] - labels
 	x := func(share float64) float64 { return box[0] + labels + share*width }
 	y := box[1] + 60
-	b.fingers(input.TouchStart, [2]float64{x(0.4), y})
-	b.fingers(input.TouchStart, [2]float64{x(0.4), y}, [2]float64{x(0.6), y})
-	b.fingers(input.TouchMove, [2]float64{x(0.3), y}, [2]float64{x(0.7), y})
-	b.fingers(input.TouchMove, [2]float64{x(0.2), y}, [2]float64{x(0.8), y})
-	b.fingers(input.TouchEnd)
+	b.fingers(input.DispatchTouchEventTypeTouchStart, [2]float64{x(0.4), y})
+	b.fingers(input.DispatchTouchEventTypeTouchStart, [2]float64{x(0.4), y}, [2]float64{x(0.6), y})
+	b.fingers(input.DispatchTouchEventTypeTouchMove, [2]float64{x(0.3), y}, [2]float64{x(0.7), y})
+	b.fingers(input.DispatchTouchEventTypeTouchMove, [2]float64{x(0.2), y}, [2]float64{x(0.8), y})
+	b.fingers(input.DispatchTouchEventTypeTouchEnd)
 	b.wait(`location.search.includes("vis=")`)
 	vis := query[[]float64](b, `new URLSearchParams(location.search).get("vis").split("-").map(Number)`)
 	// A fifth of the run, which was between the fingers, is now on three fifths of the width.

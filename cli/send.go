@@ -117,19 +117,33 @@ func (o *sendTraceOptions) source(ctx context.Context, dir string) (s stream.Sou
 			return nil, nil, fmt.Errorf("%s has no %s, so nobody knows what run this node belongs to: give all"+
 				" processes the same WHYSLOW_RUN_ID", dir, tracefile.RunFile)
 		}
-		host, err := os.Hostname()
-		if err != nil {
-			host = ""
-		}
-		program := strings.TrimSuffix(filepath.Base(dir), ".trace")
-		info = &trace.RunInfo{ID: id, Program: program, Nodes: []trace.NodeInfo{{Node: o.node, Host: host}}}
+		info = &trace.RunInfo{ID: id, Program: strings.TrimSuffix(filepath.Base(dir), ".trace")}
 	}
 	file := stream.NewNodeFile(dir, o.node, info)
 	return file, func() {
+		last := *info
 		if now := o.info(dir); now != nil && now.ID == info.ID {
-			file.SetInfo(now)
+			last = *now
 		}
+		// Node 0 tells how the run ended, later than this node perhaps.
+		if o.node > 0 && last.Ended == "" && complete(filepath.Join(dir, tracefile.FileName(o.node))) {
+			last.Ended = trace.EndedDone
+		}
+		file.SetInfo(&last)
 	}, nil
+}
+
+// complete tells whether whoever wrote a node's file has completed it.
+func complete(path string) (whole bool) {
+	f, unreadable := tracefile.Open(path)
+	if unreadable != nil {
+		return false
+	}
+	err := f.While(func() error {
+		_, whole = f.ReadIndex()
+		return nil
+	})
+	return err == nil && whole
 }
 
 // info is what run.json says, nil if it is not there or is about another run.

@@ -3276,6 +3276,11 @@ static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, con
 
 extern char **environ;
 
+static const char *wsi_env(const char *name) {
+    const char *v = getenv(name);
+    return v && *v ? v : 0;
+}
+
 static void wsi_send_start(ws_context *ctx) {
     const char *to = wsi_env("WHYSLOW_TO");
     const char *command = wsi_env("WHYSLOW_COMMAND") ? wsi_env("WHYSLOW_COMMAND") : "whyslow";
@@ -3319,8 +3324,8 @@ static void wsi_send_start(ws_context *ctx) {
     close(ends[1]);
     if (!ctx->quiet)
         fprintf(stderr,
-                "whyslow: WHYSLOW_TO=%s: %s cannot be started (%s), so nothing is sent; set WHYSLOW_COMMAND to "
-                "the path of whyslow\n",
+                "whyslow: WHYSLOW_TO=%s: %s cannot be started (%s), so nothing is sent; set WHYSLOW_COMMAND "
+                "to the path of whyslow\n",
                 to, command, strerror(err));
 }
 
@@ -3576,11 +3581,6 @@ static long long wsi_size(const char *text) {
         end += end[1] == 'i' ? 2 : 1;
     }
     return end == text || *end ? -1 : v;
-}
-
-static const char *wsi_env(const char *name) {
-    const char *v = getenv(name);
-    return v && *v ? v : 0;
 }
 
 /* Settings of the environment. A wrong one does not cost the recording: a line on standard error says that it

@@ -51,7 +51,7 @@ func archiveOf(t testing.TB, data []byte) string {
 func TestUnpack(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	name := archiveOf(t, packed(t, "x.trace/run.json", "{}", "x.trace/00000.wst", "abc", "x.trace/page.index",
-		"old", "x.trace/link.wst->/etc/passwd", "../00001.txt", "no"))
+		"old", "x.trace/link.wst->/etc/passwd", "", "../00001.txt", "no"))
 	if !IsArchive(name) || IsArchive(filepath.Dir(name)) {
 		t.Error("what an archive is")
 	}

@@ -168,11 +168,6 @@ static long long wsi_size(const char *text) {
     return end == text || *end ? -1 : v;
 }
 
-static const char *wsi_env(const char *name) {
-    const char *v = getenv(name);
-    return v && *v ? v : 0;
-}
-
 /* Settings of the environment. A wrong one does not cost the recording: a line on standard error says that it
  * was left out, unless quiet. internal/record/pgas/launch refuses the same ones before a program starts. */
 

@@ -8,6 +8,11 @@
 
 extern char **environ;
 
+static const char *wsi_env(const char *name) {
+    const char *v = getenv(name);
+    return v && *v ? v : 0;
+}
+
 static void wsi_send_start(ws_context *ctx) {
     const char *to = wsi_env("WHYSLOW_TO");
     const char *command = wsi_env("WHYSLOW_COMMAND") ? wsi_env("WHYSLOW_COMMAND") : "whyslow";
@@ -51,8 +56,8 @@ static void wsi_send_start(ws_context *ctx) {
     close(ends[1]);
     if (!ctx->quiet)
         fprintf(stderr,
-                "whyslow: WHYSLOW_TO=%s: %s cannot be started (%s), so nothing is sent; set WHYSLOW_COMMAND to "
-                "the path of whyslow\n",
+                "whyslow: WHYSLOW_TO=%s: %s cannot be started (%s), so nothing is sent; set WHYSLOW_COMMAND "
+                "to the path of whyslow\n",
                 to, command, strerror(err));
 }
 

@@ -221,7 +221,8 @@ export interface NodeState {
     ready: number;
 }
 export interface LinkState { from: number; to: number; objects: number; object_bytes: number;
-  messages: number; message_bytes: number; data_messages: number; data_bytes: number; send_queue: number | null; in_flight: number;
+  messages: number; message_bytes: number; data_messages: number; data_bytes: number;
+  send_queue: number | null; in_flight: number;
   bytes_in_flight: number }
 export interface Spread { min: number; max: number; mean: number;
   variation: number /* (max-min)/mean, 0 for mean 0 */ }
@@ -238,8 +239,8 @@ export interface Series { name: string; node: number; link: string; // node -1 a
 }
 
 /** GET /api/runs/ID/matrix?value&from&to; value: "objects", "object_bytes", "messages", "message_bytes",
- * "data_messages" and "data_bytes" (DFs, without CFs that moved), "send_queue" (its maximum), "flight_ns" (mean),
- * "bandwidth", "lost_ns" (time that workers waited for the link). */
+ * "data_messages" and "data_bytes" (DFs, without CFs that moved), "send_queue" (its maximum), "flight_ns"
+ * (mean), "bandwidth", "lost_ns" (time that workers waited for the link). */
 export interface Matrix { value: string; unit: "count" | "bytes" | "ns" | "bytes/s"; nodes: number;
   cells: (number | null)[][] /* from, to */; max: number; total: number }
 

@@ -138,7 +138,7 @@ func (p *writer) executions() {
 		}
 		for i := range w.Waits {
 			x := &w.Waits[i]
-			p.slice(id.Node, tid, cmp.Or(x.Name, "wait"), "Sync", x.Start, x.End)
+			p.slice(id.Node, tid, cmp.Or(x.Name, "wait"), "Sync", x.From, x.To)
 			p.b = append(p.b, '}')
 			p.end()
 		}

@@ -57,12 +57,12 @@ func convert(t sloutest.TB, text string) ([]record, *model.Model) {
 		TraceEvents []json.RawMessage
 	}
 	if err := json.Unmarshal(b.Bytes(), &file); err != nil {
-		t.Fatalf("%v\n%s", err, b.Bytes())
+		t.Fatal(err, b.String())
 	}
 	list := make([]record, len(file.TraceEvents))
 	for i, text := range file.TraceEvents {
 		if err := json.Unmarshal(text, &list[i]); err != nil && !strings.Contains(err.Error(), "args") {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatal(err, string(text))
 		}
 	}
 	return list, m

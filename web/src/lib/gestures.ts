@@ -1,7 +1,7 @@
-// The mouse and fingers on a time axis, the same in every plot and in the timeline. A click sets the cursor, a drag
-// selects an interval, shift and drag (or the middle button) moves the axis, ctrl and wheel zooms, shift and
-// wheel moves, a double click shows the whole run. One finger is a mouse; two move and zoom: the times under
-// them stay under them.
+// The mouse and fingers on a time axis, the same in every plot and in the timeline. A click sets the cursor,
+// a drag selects an interval, shift and drag (or the middle button) moves the axis, ctrl and wheel zooms,
+// shift and wheel moves, a double click shows the whole run. One finger is a mouse; two move and zoom: the
+// times under them stay under them.
 
 import { pan, pinch, zoomAt } from "./axis";
 import { app, type Interval } from "./state.svelte";
