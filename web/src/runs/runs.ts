@@ -16,7 +16,7 @@ export function find(list: readonly RunSummary[], text: string, more: (r: RunSum
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [...list];
   return list.filter((r) => {
-    const all = [r.program, ...r.args, r.path, more(r)].join(" ").toLowerCase();
+    const all = [r.program, ...r.args, nameOf(r), more(r)].join(" ").toLowerCase();
     return words.every((w) => all.includes(w));
   });
 }
@@ -29,10 +29,11 @@ export function programs(list: readonly RunSummary[]): { name: string; runs: num
     .sort((a, b) => b.runs - a.runs || (a.name < b.name ? -1 : 1));
 }
 
-/** The last so many runs of a program, the oldest first. Runs whose start is not known come before others. */
+/** The last so many runs of a program, the oldest first. The list has the newest first, more exactly than
+ * `started` tells. Runs whose start is not known come before others. */
 export function lastRuns(list: readonly RunSummary[], program: string, n: number): RunSummary[] {
   const at = (r: RunSummary) => (r.started ? Date.parse(r.started) : 0);
-  return list.filter((r) => programOf(r) === program).sort((a, b) => at(a) - at(b)).slice(-n);
+  return list.filter((r) => programOf(r) === program).reverse().sort((a, b) => at(a) - at(b)).slice(-n);
 }
 
 /** The share of the workers' time that a factor takes, 0 to 1; null if nothing is known. */
