@@ -73,6 +73,8 @@ func (b *tab) zoomed(what string, f func()) (from, to float64) {
 	before := b.place().Get("vis")
 	b.changes(what, f)
 	b.until(what+" changes the address", func() bool { return b.place().Get("vis") != before })
+	// The page writes the address at most every 250 ms: the last key may not be in it yet.
+	query[bool](b, `new Promise(done => setTimeout(() => done(true), 300))`)
 	return b.interval("vis")
 }
 
