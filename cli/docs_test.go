@@ -11,8 +11,9 @@ import (
 
 // shBlock is a command in a document that must work as it stands: one marked sh in a folder that has the
 // examples, one marked "sh root" in the root of the repository (what that makes goes to build/), one marked
-// "sh mpi" where mpirun is there, one marked "sh shmem" where OpenSHMEM is.
-var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| shmem)?\n(.*?)^```$")
+// "sh mpi" where mpirun is there, one marked "sh shmem" where OpenSHMEM is, one marked "sh omp" where OpenMP
+// programs can be recorded.
+var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| shmem| omp)?\n(.*?)^```$")
 
 // rowCommand is a command in the last cell of a table; those of a page that says so are run like blocks.
 var rowCommand = regexp.MustCompile("(?m)^\\|.*\\|( shmem)? `([^`\n]+)` \\|$")
@@ -85,6 +86,10 @@ func testDocs(t *testing.T, mpi bool) {
 						}
 					case " shmem":
 						if !hasShmem() {
+							continue
+						}
+					case " omp":
+						if !hasOMP() {
 							continue
 						}
 					}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 	"github.com/whyslow/whyslow/internal/run/crew"
 )
 
@@ -56,6 +57,22 @@ func hasShmem() bool {
 	return errors.Join(compiler, launcher) == nil
 }
 
+// hasOMP tells whether OpenMP programs of gcc can be compiled and recorded here.
+func hasOMP() bool {
+	_, compiler := exec.LookPath("gcc")
+	return compiler == nil && launch.FindLibomp() != ""
+}
+
+// clang is the command of a clang that compiles OpenMP programs; "" if there is none.
+func clang() string {
+	for _, name := range []string{"clang-16", "clang-19", "clang"} {
+		if path, err := exec.LookPath(name); err == nil && launch.FindLibomp() != "" {
+			return path
+		}
+	}
+	return ""
+}
+
 func TestScript(t *testing.T) {
 	examples, err := filepath.Abs("../examples")
 	if err != nil {
@@ -73,6 +90,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("SDK", filepath.Join(filepath.Dir(examples), "sdk"))
 			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("CLANG", clang())
 			for name, value := range mpirunSettings {
 				env.Setenv(name, value)
 			}
@@ -86,6 +104,10 @@ func TestScript(t *testing.T) {
 				return crew.HasMPI(), nil
 			case "shmem":
 				return hasShmem(), nil
+			case "omp":
+				return hasOMP(), nil
+			case "clang":
+				return clang() != "", nil
 			case "root":
 				return os.Geteuid() == 0, nil
 			}

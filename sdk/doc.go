@@ -34,3 +34,9 @@ var ModuleHeaderCPP string
 //
 //go:embed pgas/*.c pgas/*.h pgas/*.upc
 var PGAS embed.FS
+
+// OMP holds the sources of the collector for OpenMP programs, which stand in the folder omp and use some of
+// PGAS. They are compiled with Header and PGAS as they lie here.
+//
+//go:embed omp/*.c omp/*.h
+var OMP embed.FS

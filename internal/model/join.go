@@ -87,6 +87,7 @@ func (b *builder) join() {
 		facts[i]()
 		return nil
 	})
+	b.findReady()
 	b.findFirstSeen()
 	b.findAsked()
 }

@@ -12,6 +12,11 @@ import (
 // could not be read.
 func (b *builder) resolve(traceDir string) (noPlaces string) {
 	m := b.m
+	addressed := make([]bool, len(m.Sites)) // statements of which only an address was recorded
+	for i := range m.Sites {
+		_, _, addressed[i] = symbols.Split(m.Sites[i].Text)
+		addressed[i] = addressed[i] && m.Sites[i].File == ""
+	}
 	var unknown []string
 	table, err := symbols.Load(traceDir)
 	if err != nil {
@@ -33,11 +38,13 @@ func (b *builder) resolve(traceDir string) (noPlaces string) {
 		}
 		set(p)
 	})
+	b.nameConstructs(addressed)
 	return noPlaces
 }
 
-// eachAddress gives the statements and code fragments of which only an address was recorded.
+// eachAddress gives the statements, code fragments and variables of which only an address was recorded.
 func eachAddress(m *Model, f func(address string, set func(symbols.Place))) {
+	nameVariables(m, f)
 	for i := range m.Sites {
 		s := &m.Sites[i]
 		if _, _, ok := symbols.Split(s.Text); ok && s.File == "" {

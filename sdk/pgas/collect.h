@@ -148,6 +148,7 @@ typedef struct wsc_node {
     int closed;      /* atomic */
     int notes;       /* atomic; the collector's own */
     int locks;       /* atomic; the number of locks described so far */
+    int growing;     /* every thread is a worker */
     int many;        /* there are several processes */
     int ask_hosts;   /* the names of the nodes' hosts are exchanged through files, as their cores are */
     int next_stream; /* under mu, like everything below */
@@ -262,7 +263,7 @@ static wsc_thread *wsc_new_thread(wsc_node *node) {
     __atomic_store_n(&t->owner, pthread_self(), __ATOMIC_RELAXED);
     t->inside = 0;
     t->on = 1;
-    if (!t->s) t->s = ws_stream_open(node->ctx, stream);
+    if (!t->s) t->s = node->growing ? ws_worker_open(node->ctx, 0) : ws_stream_open(node->ctx, stream);
     t->link = wsc_mine;
     wsc_mine = t;
     pthread_setspecific(wsc_key, t);
@@ -330,6 +331,33 @@ static void wsc_take_hosts(const wsc_node *node) {
 /* Passed as hosts by nodes that do not know the hosts while node 0 does. */
 WSC_UNUSED static const char *const wsc_node_0_knows[1] = {0};
 
+/* wsc_open_with opens the file of a node with these options. It returns null if nothing is recorded: this is
+ * the child of a fork, or there is no memory. missing: see wsc_open. */
+static wsc_node *wsc_open_with(ws_options *opt, const wsc_operation *ops, int nops, const char *missing) {
+    wsc_init();
+    if (wsc_set.forked) return 0;
+    wsc_node *node = (wsc_node *)calloc(1, sizeof *node);
+    if (!node || !(node->codes = (ws_code *)calloc((size_t)nops, sizeof *node->codes))) {
+        free(node);
+        return 0;
+    }
+    /* Enough buffers while the writer does not get a processor. Larger buffers are slower to fill. */
+    opt->buffer_bytes = 1 << 20, opt->pool = 16;
+    opt->flush_ms = (int)(wsc_set.flush / 1000000);
+    node->node = opt->node, node->nodes = opt->nodes, node->growing = opt->workers < 0;
+    node->ops = ops, node->nops = nops;
+    pthread_mutex_init(&node->mu, 0);
+    node->ctx = ws_open(opt);
+    static int registered;
+    if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL))
+        on_exit(wsc_at_exit, (void *)(uintptr_t)missing); /* before whyslow.h's own */
+    pthread_mutex_lock(&wsc_mu);
+    node->link = wsc_nodes;
+    wsc_nodes = node;
+    pthread_mutex_unlock(&wsc_mu);
+    return node;
+}
+
 /* wsc_open opens the file of a node and makes the calling thread its worker (wsc_here). Call it once the
  * numbers of this node and of all nodes are known. since and cpu come from ws_now and ws_process_cpu, taken
  * when the initialisation began; the worker's time starts there. hosts lists those of all nodes; it may be
@@ -340,32 +368,13 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
                                      int64_t since, int64_t cpu, const wsc_operation *ops, int nops,
                                      const char *missing) {
     ws_options opt;
-    wsc_init();
-    if (wsc_set.forked) return 0;
-    wsc_node *node = (wsc_node *)calloc(1, sizeof *node);
-    if (!node || !(node->codes = (ws_code *)calloc((size_t)nops, sizeof *node->codes))) {
-        free(node);
-        return 0;
-    }
     memset(&opt, 0, sizeof opt);
     opt.node = number, opt.nodes = nodes, opt.workers = 1, opt.per_process = per_process;
     opt.hosts = hosts == wsc_node_0_knows ? 0 : hosts;
-    /* Enough buffers while the writer does not get a processor. Larger buffers are slower to fill. */
-    opt.buffer_bytes = 1 << 20, opt.pool = 16;
     opt.clock = "monotonic"; /* other processes probably run on the same host */
     opt.since = since, opt.since_cpu = cpu;
-    opt.flush_ms = (int)(wsc_set.flush / 1000000);
-    node->node = number, node->nodes = nodes;
-    node->ops = ops, node->nops = nops;
-    pthread_mutex_init(&node->mu, 0);
-    node->ctx = ws_open(&opt);
-    static int registered;
-    if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL))
-        on_exit(wsc_at_exit, (void *)(uintptr_t)missing); /* before whyslow.h's own */
-    pthread_mutex_lock(&wsc_mu);
-    node->link = wsc_nodes;
-    wsc_nodes = node;
-    pthread_mutex_unlock(&wsc_mu);
+    wsc_node *node = wsc_open_with(&opt, ops, nops, missing);
+    if (!node) return 0;
     ws_setting(node->ctx, "instrument", wsc_levels[wsc_set.chosen]);
     node->many = nodes > per_process && ws_active(node->ctx);
     node->ask_hosts = !hosts && node->many;

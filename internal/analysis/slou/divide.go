@@ -36,7 +36,7 @@ type divider struct {
 	begun           bool  // something was
 
 	structured func(cf model.CF, ns int64)
-	executed   func(cf model.CF, useful int64, measured bool)
+	executed   func(execution int, useful int64, measured bool)
 }
 
 // run visits every piece of the worker's time, in order, and checks that nothing is left over or counted
@@ -136,7 +136,7 @@ func (d *divider) execution(e int, v model.Interval) {
 		d.clip(Piece{From: v.From, To: v.To, Factor: FactorU, Consumer: cf})
 	}
 	if d.executed != nil && Shares(d.within, v.From, v.To) {
-		d.executed(cf, d.useful, cpu >= 0)
+		d.executed(e, d.useful, cpu >= 0)
 	}
 }
 

@@ -68,6 +68,9 @@ func (f *facts) add(e int) {
 	c := control{node: node}
 	up, ok := f.parent(f.m.ExecCF[e])
 	above := uint32(1)
+	if ok && f.m.Atomic(f.m.ExecCF[up]) {
+		c.source, ok = f.creator(f.m.ExecCF[e]), false
+	}
 	if ok {
 		above = f.of[up]
 		c.source = f.controls[above].source
@@ -122,7 +125,18 @@ func (f *facts) above(cf model.CF) *control {
 	return &f.controls[0]
 }
 
-func (f *facts) Control(cf model.CF) Source { return f.above(cf).source }
+func (f *facts) Control(cf model.CF) Source {
+	if p := f.m.Parent[cf]; p != 0 && f.of != nil && f.m.Atomic(p) {
+		return f.creator(cf)
+	}
+	return f.above(cf).source
+}
+
+// creator gives the creation of a CF as the source of what it needs: what an atomic CF creates, it produces.
+func (f *facts) creator(cf model.CF) Source {
+	t := f.m.Created[cf]
+	return Source{Producer: f.m.Parent[cf], End: t, Known: t != model.None}
+}
 
 func (f *facts) ControlReceipt(cf model.CF) (model.DF, Message) {
 	c := f.above(cf)

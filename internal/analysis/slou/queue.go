@@ -52,7 +52,7 @@ func readyTimes(m *model.Model) [][]model.Interval {
 			w := &m.Nodes[n].Workers[i]
 			for e := m.NextAtomic(w, w.First); e < w.End; e = m.NextAtomic(w, e+1) {
 				to := m.ExecStart[e]
-				if from, ok := m.LastReady(m.ExecCF[e], int32(n), to); ok && from < to {
+				if from, ok := m.LastReady(m.ExecCF[e], int32(n), to); ok && from < to && !ranSince(m, e, from) {
 					list = append(list, model.Interval{From: from, To: to})
 				}
 			}
@@ -62,6 +62,16 @@ func readyTimes(m *model.Model) [][]model.Interval {
 		nodes[n] = unite(append(lists, odd[n]))
 	}
 	return nodes
+}
+
+// ranSince tells that a CF had been executed before, since it was ready: it did not wait to start, but within.
+func ranSince(m *model.Model, e int, ready int64) bool {
+	n := m.ExecNumber[e]
+	if n <= 1 {
+		return false
+	}
+	p, ok := m.Execution(m.ExecCF[e], n-1)
+	return ok && m.ExecStart[p] >= ready
 }
 
 // oddReady collects, by node, when CFs were ready that did not start there then: they left, or never ran.

@@ -27,6 +27,11 @@ import "github.com/whyslow/whyslow/internal/model"
 // waited for: the time between the two is O.create, not O.deliver. A control input counts at the node where
 // the ancestor ran that took it. A structured CF posts values while it runs, so what it produced counts as
 // produced when it was posted, not when the CF ended.
+//
+// Tasks that tasks create (OpenMP) need a fourth: what an atomic CF creates, it produces. So the creation is
+// among the control inputs of the new CF, in place of those of ancestors, and a worker that idles until then
+// is starved by the creator. And a CF may be interrupted and go on later, as its next execution. Its gap is
+// divided like the first one's; its inputs are what it waited for, and without any the gap is O.dispatch.
 
 // Rule says what a CF is taken to have waited for.
 type Rule uint8

@@ -214,7 +214,7 @@ func Absent(m *model.Model, did Uses) (absent []trace.Kind) {
 		// Collectors that record synchronisation only leave out transfers.
 		{trace.KindPut, sole && (off(trace.KindPut) || m.Info.Settings["instrument"] == "sync")},
 		{trace.KindCollective, sole && off(trace.KindCollective)},
-		{trace.KindCFReady, ran},
+		{trace.KindCFReady, ran && !m.OpenMP()}, // there it is worked out
 	} {
 		if e.happened && count[e.kind] == 0 {
 			absent = append(absent, e.kind)

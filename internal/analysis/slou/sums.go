@@ -70,12 +70,17 @@ func newTally(m *model.Model, splits []splitKey, regions *regions) *tally {
 
 func newSums(t *tally) *sums { return &sums{tally: t, Named: map[partName]int64{}} }
 
-func (s *sums) executed(cf model.CF, useful int64, measured bool) {
+func (s *sums) executed(execution int, useful int64, measured bool) {
+	cf := s.m.ExecCF[execution]
 	c := &s.Codes[s.m.CodeOf(cf)+1]
-	c.Count++
 	c.NS += useful
 	c.Max = max(c.Max, useful)
-	s.CFs++
+	first := int64(0) // what goes on after an interruption is the same CF
+	if s.m.ExecNumber[execution] <= 1 {
+		first = 1
+	}
+	c.Count += first
+	s.CFs += first
 	known := int64(0)
 	if measured {
 		known = useful
@@ -84,7 +89,7 @@ func (s *sums) executed(cf model.CF, useful int64, measured bool) {
 	s.Measured += known
 	for _, x := range s.Indices {
 		g := x.Found.Groups[x.group(cf)]
-		g.CFs++
+		g.CFs += first
 		g.Measured += known
 	}
 }
@@ -186,11 +191,11 @@ func (t *tally) queued(cf model.CF) int64 {
 	if cf == 0 {
 		return 0
 	}
-	e := t.m.ExecOf[cf]
-	if e == 0 || t.m.Ready[cf] == model.None || !t.m.Atomic(cf) {
+	e, ok := t.m.Execution(cf, 1)
+	if !ok || t.m.Ready[cf] == model.None || !t.m.Atomic(cf) {
 		return 0
 	}
-	return max(t.m.ExecStart[e-1]-t.m.Ready[cf], 0)
+	return max(t.m.ExecStart[e]-t.m.Ready[cf], 0)
 }
 
 // join adds the sums of another worker. The tallies are joined apart.

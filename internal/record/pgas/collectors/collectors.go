@@ -1,11 +1,12 @@
-// Package collectors makes the libraries that record PGAS programs: libwhyslow-gasp (UPC) and
-// libwhyslow-shmem (OpenSHMEM). Their C sources are part of whyslow (package sdk). The C compiler of
+// Package collectors makes the libraries that record programs as they are: libwhyslow-gasp (UPC),
+// libwhyslow-shmem (OpenSHMEM) and libwhyslow-omp (OpenMP). Their C sources are part of whyslow (package sdk). The C compiler of
 // the machine compiles them when they are first needed; package compile keeps the result.
 package collectors
 
 import (
 	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,15 +23,19 @@ import (
 	"github.com/whyslow/whyslow/sdk"
 )
 
-// Names are the names of the libraries, as Build knows them: "gasp" and "shmem".
+// Names are the names of the libraries that programs can be linked with: "gasp" and "shmem".
 var Names = []string{"gasp", "shmem"}
+
+// folders has the folder of sources of each library that Build makes.
+var folders = map[string]string{"gasp": "pgas", "shmem": "pgas", "omp": "omp"}
 
 // Build compiles libwhyslow-NAME.so, or finds it in the user's cache, and returns its path. It compiles
 // again when the sources, the compiler ($CC, default cc) or its flags change. Several processes may
 // build at once. The error says what to install where there is no compiler.
 func Build(ctx context.Context, name string) (string, error) {
-	if !slices.Contains(Names, name) {
-		return "", fmt.Errorf("no library %q: there are %s", name, strings.Join(Names, " and "))
+	if folders[name] == "" {
+		return "", fmt.Errorf("no library %q: there are %s", name,
+			strings.Join(slices.Sorted(maps.Keys(folders)), ", "))
 	}
 	p, err := library(name, ".so", "-fPIC")
 	if err != nil {
@@ -59,22 +64,28 @@ func library(name, suffix, code string) (compile.Program, error) {
 		return compile.Program{}, err
 	}
 	sources := map[string]string{headerFile: sdk.Header}
-	err = fs.WalkDir(sdk.PGAS, ".", func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	parts := []embed.FS{sdk.PGAS}
+	if folders[name] == "omp" {
+		parts = append(parts, sdk.OMP)
+	}
+	for _, part := range parts {
+		err = fs.WalkDir(part, ".", func(file string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(part, file)
+			sources[file] = string(text)
 			return err
+		})
+		if err != nil {
+			return compile.Program{}, err
 		}
-		text, err := fs.ReadFile(sdk.PGAS, file)
-		sources[file] = string(text)
-		return err
-	})
-	if err != nil {
-		return compile.Program{}, err
 	}
 	dir, err := cache.Folder(sources)
 	return compile.Program{
 		Name: "libwhyslow-" + name + suffix, Dir: dir, Compiler: strings.Fields(os.Getenv("CC")),
-		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{"pgas/" +
-			name + ".c"},
+		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{folders[name] +
+			"/" + name + ".c"},
 	}, err
 }
 

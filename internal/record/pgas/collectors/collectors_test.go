@@ -93,7 +93,7 @@ func TestLibraries(t *testing.T) {
 func TestErrors(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
-	if _, err := Build(t.Context(), "mpi"); err == nil || !strings.Contains(err.Error(), "gasp and shmem") {
+	if _, err := Build(t.Context(), "mpi"); err == nil || !strings.Contains(err.Error(), "gasp, omp, shmem") {
 		t.Errorf("no such library: %v", err)
 	}
 	t.Setenv("CC", "no-such-compiler -m64")

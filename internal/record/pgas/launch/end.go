@@ -20,7 +20,7 @@ type NothingRecorded struct{ text string }
 func (e *NothingRecorded) Error() string { return e.text }
 
 // ErrNoEvents is that there are files, and nothing in them: there is nothing to report.
-var ErrNoEvents = errors.New("no PE has left an event: they were killed, or called _exit, before any was" +
+var ErrNoEvents = errors.New("no event was left: the program was killed, or called _exit, before any was" +
 	" written (see --trace-flush)")
 
 // End completes the trace of a program that has ended: how it ended, and which lines its addresses are.
@@ -38,13 +38,7 @@ func (l *Launch) End(dir string, outcome error, check func(r *trace.Reader) erro
 			}
 			return console.Exit(console.Code(outcome), &NothingRecorded{"nothing was recorded"})
 		}
-		name := "the program"
-		if l.Program != "" {
-			name = l.Program
-		}
-		return console.Exit(console.BadUsage, &NothingRecorded{fmt.Sprintf(
-			"nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it statically"+
-				" (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)})
+		return console.Exit(console.BadUsage, &NothingRecorded{l.nothing()})
 	}
 	// What PE 0 did not live to collect.
 	if left, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9][0-9][0-9][0-9]*.host")); err == nil {
@@ -70,6 +64,19 @@ func (l *Launch) End(dir string, outcome error, check func(r *trace.Reader) erro
 		return console.BadInput(err)
 	}
 	return check(r)
+}
+
+// nothing says why a program that ended well may have left no trace.
+func (l *Launch) nothing() string {
+	name := "the program"
+	if l.Program != "" {
+		name = l.Program
+	}
+	if l.omp != nil {
+		return l.omp.nothing(name)
+	}
+	return fmt.Sprintf("nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it statically"+
+		" (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)
 }
 
 // NodeFiles counts the files of nodes in a folder.
@@ -109,24 +116,18 @@ func tellEnd(dir string, outcome error) error {
 	return trace.WriteRunInfo(dir, info)
 }
 
-// resolveAddresses finds the lines that called OpenSHMEM, and the names of functions, while the program is unchanged, and keeps them.
+// resolveAddresses finds the lines, functions and variables that were recorded as addresses, while the program
+// is unchanged, and keeps them.
 func resolveAddresses(r *trace.Reader, dir string) error {
 	seen := map[string]bool{}
 	var addresses []string
-	add := func(text string) {
-		if _, _, ok := symbols.Split(text); ok && !seen[text] {
-			seen[text] = true
-			addresses = append(addresses, text)
-		}
-	}
 	for _, node := range r.Nodes() {
-		defs := r.Defs(node)
-		defs.EachSite(func(s trace.SiteDef) {
-			if s.File == 0 {
-				add(defs.Name(s.Text))
+		r.Defs(node).EachName(func(_ trace.Name, text string) {
+			if _, _, ok := symbols.Split(text); ok && !seen[text] {
+				seen[text] = true
+				addresses = append(addresses, text)
 			}
 		})
-		defs.EachCode(func(c trace.CodeDef) { add(defs.Name(c.File)) }) // functions, by their address
 	}
 	if len(addresses) == 0 {
 		return nil

@@ -1,4 +1,5 @@
-// Package launch starts OpenSHMEM programs by their users' command, records them and completes their traces.
+// Package launch starts OpenSHMEM and OpenMP programs by their users' command, records them and completes
+// their traces.
 package launch
 
 import (
@@ -32,7 +33,7 @@ var launchers = map[string]bool{
 	"mpiexec.hydra": false, "mpirun_rsh": false,
 }
 
-// Launch is a command that starts an OpenSHMEM program.
+// Launch is a command that starts a program that a library records.
 type Launch struct {
 	Words    []string // of the command; Prepare adds some
 	Path     string   // of the first word
@@ -40,6 +41,7 @@ type Launch struct {
 	Env      []string
 	launcher int     // which of the words that is; -1: the program is started by itself
 	openMPI  Version // zero where it is not Open MPI's
+	omp      *openMP // nil: an OpenSHMEM program
 }
 
 // Version is a version of Open MPI; zero: another MPI.
@@ -145,8 +147,10 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 		return fmt.Errorf("%s: libraries can be loaded before others only from a folder without blanks and"+
 			" colons in its name: set XDG_CACHE_HOME to another", library)
 	}
-	if err := l.loadable(); err != nil {
-		return err
+	if l.omp == nil { // else NewOpenMP has looked
+		if err := l.loadable(); err != nil {
+			return err
+		}
 	}
 	// so that what ends the program early does not take the end of the trace with it
 	all := map[string]string{"WHYSLOW_SIGNALS": "1"}
@@ -158,6 +162,10 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 	}
 	maps.Copy(all, settings)
 	all["WHYSLOW_TRACE"] = dir
+	if l.omp != nil {
+		library = l.omp.preloaded(library)
+		all["OMP_TOOL"] = "enabled"
+	}
 	all["LD_PRELOAD"] = strings.TrimRight(library+":"+os.Getenv("LD_PRELOAD"), ":")
 	l.Env = os.Environ()
 	var passed []string
@@ -171,7 +179,9 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 	if passed != nil {
 		l.Words = slices.Insert(l.Words, l.launcher+1, passed...)
 	}
-	l.mendCrash()
+	if l.omp == nil {
+		l.mendCrash()
+	}
 	return nil
 }
 
