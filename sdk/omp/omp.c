@@ -1,14 +1,14 @@
 /* omp.c: libwhyslow-omp records OpenMP programs through OMPT, the tools interface of OpenMP 5.
  *
- * Problem. An OpenMP program that nobody has changed is to leave a trace like that of a task-parallel program:
- * its tasks, and the parts of loops and other constructs that threads execute, are CFs; what they wait for is
- * a DF. The run-time system tells through callbacks, in the thread that does something, and gives the tool a
- * word per thread, region and task.
+ * Problem. An OpenMP program that nobody has changed is to leave a trace like that of a task-parallel
+ * program: its tasks, and the parts of loops and other constructs that threads execute, are CFs; what they
+ * wait for is a DF. The run-time system tells through callbacks, in the thread that does something, and
+ * gives the tool a word per thread, region and task.
  *
  * Plan. The process is node 0, every thread that the run-time system tells of a worker. The word of a task
  * points to an omp_task (state.h). What happens is a step of its frames. See docs/openmp.md for what becomes
- * of each construct. A region is a structured CF; the implicit tasks of its team are its children. The initial
- * task is one CF for every stretch of serial code, named after the region before it.
+ * of each construct. A region is a structured CF; the implicit tasks of its team are its children. The
+ * initial task is one CF for every stretch of serial code, named after the region before it.
  *
  *     serial ─fork─► parallel region ─┬─ parallel (thread 0) ── for, chunk by chunk ── single ─┬─► serial
  *                                     └─ parallel (thread 1) ── for ── tasks executed ─────────┘
@@ -28,7 +28,7 @@
 #include "depend.h"
 #include "sync.h"
 
-/* ---- Threads ------------------------------------------------------------------------------------------- */
+/* ---- Threads ------------------------------------------------------------------------------------ */
 
 static void omp_on_thread_begin(int type, ompt_data *data) {
     (void)data;
@@ -41,7 +41,8 @@ static void omp_on_thread_begin(int type, ompt_data *data) {
         t->front = th;
         th->t = t, th->s = t->s;
         do th->link = __atomic_load_n(&omp_threads, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&omp_threads, &th->link, th, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+        while (!__atomic_compare_exchange_n(&omp_threads, &th->link, th, 0, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED));
     }
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", (long)syscall(SYS_gettid));
@@ -61,7 +62,7 @@ static void omp_thread_ends(wsc_thread *t) {
     omp_mine = 0;
 }
 
-/* ---- Regions and implicit tasks -------------------------------------------------------------------------- */
+/* ---- Regions and implicit tasks ----------------------------------------------------------------- */
 
 static void omp_on_parallel_begin(ompt_data *data, const void *frame, ompt_data *parallel, unsigned requested,
                                   int flags, const void *address) {
@@ -132,7 +133,7 @@ static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *d
         }
         omp_stop(th, &task->base, ws_now());
         if (th->now == task) th->now = 0;
-        if (!(flags & OMPT_TASK_INITIAL)) omp_release(th, task); /* the initial one: its children point to it */
+        if (!(flags & OMPT_TASK_INITIAL)) omp_release(th, task); /* else its children point to it */
         return;
     }
     omp_task *task = omp_new_task(th);
@@ -164,7 +165,7 @@ static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *d
     omp_start(th, f, t);
 }
 
-/* ---- Explicit tasks -------------------------------------------------------------------------------------- */
+/* ---- Explicit tasks ----------------------------------------------------------------------------- */
 
 static int omp_construct_of(const omp_task *creator, int flags) {
     if (creator->taskloop) return OMP_TASKLOOP;
@@ -258,7 +259,7 @@ static void omp_on_task_schedule(ompt_data *prior, int status, ompt_data *next) 
     omp_resume(th, to->top, t, omp_lazy(to));
 }
 
-/* ---- Worksharing ------------------------------------------------------------------------------------------- */
+/* ---- Worksharing -------------------------------------------------------------------------------- */
 
 static int omp_work_construct(int work) {
     switch (work) {
@@ -336,7 +337,7 @@ static void omp_on_dispatch(ompt_data *parallel, ompt_data *data, int kind, ompt
     omp_start(th, f, t);
 }
 
-/* ---- Counted only -------------------------------------------------------------------------------------------- */
+/* ---- Counted only ------------------------------------------------------------------------------- */
 
 static void omp_on_flush(ompt_data *data, const void *address) {
     (void)data, (void)address;
@@ -350,13 +351,14 @@ static void omp_on_cancel(ompt_data *data, int flags, const void *address) {
     if (th) th->cancels++;
 }
 
-static void omp_on_reduction(int kind, int endpoint, ompt_data *parallel, ompt_data *data, const void *address) {
+static void omp_on_reduction(int kind, int endpoint, ompt_data *parallel, ompt_data *data,
+                             const void *address) {
     (void)kind, (void)parallel, (void)data, (void)address;
     omp_thread *th = omp_here();
     if (th && endpoint != OMPT_END) th->reductions++;
 }
 
-/* ---- Start and end ------------------------------------------------------------------------------------------- */
+/* ---- Start and end ------------------------------------------------------------------------------ */
 
 /* omp_at_exit ends what the exiting thread executes, and tells what was counted. */
 static void omp_at_exit(int status, void *arg) {

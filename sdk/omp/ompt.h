@@ -1,8 +1,9 @@
 #ifndef WHYSLOW_OMPT_H
 #define WHYSLOW_OMPT_H
-/* ompt.h: the tools interface of OpenMP (OMPT), as far as the collector uses it: types, numbers and signatures
- * of the OpenMP specification 5.2, chapter 19 and 20. Machines on which programs run often lack omp-tools.h,
- * which is in the packages for developers. Numbers are part of the binary interface and never change. */
+/* ompt.h: the tools interface of OpenMP (OMPT), as far as the collector uses it: types, numbers and
+ * signatures of the OpenMP specification 5.2, chapters 19 and 20. Machines on which programs run often lack
+ * omp-tools.h, which is in the packages for developers. Numbers are part of the binary interface and never
+ * change. */
 
 #include <stddef.h>
 #include <stdint.h>

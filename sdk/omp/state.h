@@ -2,11 +2,12 @@
 #define WHYSLOW_OMP_STATE_H
 /* state.h: what the collector knows of threads, teams and tasks, and how the executions of CFs begin and end.
  *
- * A frame is a CF that is being executed, or that waits until the thread comes back to it: a task, or the part
- * of a worksharing construct that a thread executes within one. Frames of a task are stacked: the chunk of a
- * loop lies on the implicit task that met the loop. Only the top one of the task that the thread is at may be
- * running. Whenever the thread goes to another frame, the execution of the one that it leaves ends
- * (onFinished), and when it comes back the next execution of the same CF begins (onStarted, with its number).
+ * A frame is a CF that is being executed, or that waits until the thread comes back to it: a task, or the
+ * part of a worksharing construct that a thread executes within one. Frames of a task are stacked: the
+ * chunk of a loop lies on the implicit task that met the loop. Only the top one of the task that the thread
+ * is at may be running. Whenever the thread goes to another frame, the execution of the one that it leaves
+ * ends (onFinished), and when it comes back the next execution of the same CF begins (onStarted, with its
+ * number).
  *
  *     created ── running ──► stopped ──► running ... ended
  *                   ▲          │ waits: barrier, taskwait, taskgroup
@@ -207,7 +208,7 @@ static ws_df omp_join(omp_thread *th, const omp_last *last, int join) {
     return df;
 }
 
-/* ---- A thread's clock ------------------------------------------------------------------------------- */
+/* ---- A thread's clock --------------------------------------------------------------------------- */
 
 /* omp_queued returns how long the thread has waited for a core, -1 where the kernel does not tell. */
 static int64_t omp_queued(const omp_thread *th) {
@@ -229,7 +230,7 @@ static void omp_read_clock(omp_thread *th, int64_t t) {
     th->read = t, th->cpu = cpu, th->queued = queued;
 }
 
-/* ---- Executions ---------------------------------------------------------------------------------------- */
+/* ---- Executions --------------------------------------------------------------------------------- */
 
 /* omp_create makes the CF of a frame: at time t, by a frame (null: nobody). */
 static void omp_create(omp_thread *th, omp_frame *f, int64_t t, const omp_frame *by) {
@@ -286,7 +287,7 @@ static omp_frame *omp_running(omp_thread *th, omp_task *task) {
     return f;
 }
 
-/* ---- Memory --------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------- */
 
 static omp_task *omp_new_task(omp_thread *th) {
     omp_task *task = th->free_tasks;

@@ -61,7 +61,8 @@ static void omp_on_sync_region_wait(int kind, int endpoint, ompt_data *parallel,
     if (f->waits) f->waits--;
     if (!barrier) {
         omp_last *last = kind == OMPT_SYNC_TASKWAIT ? &task->last : task->group ? &task->group->last : 0;
-        if (last) omp_await(f, omp_join(th, last, kind == OMPT_SYNC_TASKWAIT ? OMP_JOIN_TASKWAIT : OMP_JOIN_TASKGROUP));
+        int join = kind == OMPT_SYNC_TASKWAIT ? OMP_JOIN_TASKWAIT : OMP_JOIN_TASKGROUP;
+        if (last) omp_await(f, omp_join(th, last, join));
         if (last) last->end = 0; /* all have ended: what comes is of the next wait */
     } else if (task->team) {
         uint64_t number = task->barriers++;
@@ -96,7 +97,7 @@ static void omp_on_sync_region(int kind, int endpoint, ompt_data *parallel, ompt
     omp_release_group(g);
 }
 
-/* ---- Critical, locks, ordered, atomic --------------------------------------------------------------- */
+/* ---- Critical, locks, ordered, atomic ----------------------------------------------------------- */
 
 /* Who has a mutex: by its number, in a table in which what collides is not known. */
 enum { OMP_MUTEXES = 4096, OMP_NO_WAIT = 300 }; /* ns: a mutex taken in less was free */
@@ -128,14 +129,15 @@ static void omp_on_mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_
 
 /* omp_mutex_text names a mutex: "critical PATH+0x10", where that is a variable. */
 static ws_name omp_mutex_text(int kind, uint64_t id) {
-    static const char *const kinds[] = {"lock", "lock", "lock", "lock", "lock", "critical", "atomic", "ordered"};
+    static const char *const kinds[] = {"lock", "lock",     "lock",   "lock",
+                                        "lock", "critical", "atomic", "ordered"};
     char text[PATH_MAX + 48];
     const void *address = (const void *)(uintptr_t)id;
     Dl_info info;
     const char *word = kinds[kind > 0 && kind < 8 ? kind : 0];
     if (kind == OMPT_MUTEX_ORDERED || kind == OMPT_MUTEX_ATOMIC) return ws_define_name(omp_node->ctx, word);
     if (dladdr(address, &info)) wsc_address(address, text, sizeof text);
-    else if (kind == OMPT_MUTEX_CRITICAL) return ws_define_name(omp_node->ctx, word); /* the place tells which */
+    else if (kind == OMPT_MUTEX_CRITICAL) return ws_define_name(omp_node->ctx, word); /* see its place */
     else snprintf(text, sizeof text, "%s 0x%llx", word, (unsigned long long)id);
     return ws_define_name(omp_node->ctx, text);
 }
