@@ -107,7 +107,8 @@ func (s *stream) event(t int64, k trace.Kind, a []uint64) {
 	c := s.c
 	c.events++
 	// In OpenMP programs, whoever waited records what it waited for, once the wait is over.
-	late := k == trace.KindDFCreate && c.r.Run().Settings["program"] == "OpenMP"
+	run := c.r.Run() // nil without a run.json
+	late := k == trace.KindDFCreate && run != nil && run.Settings["program"] == "OpenMP"
 	if t < s.last && !late {
 		s.found.add("time-back", s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t,
 			s.name(s.lastKind))

@@ -153,7 +153,7 @@ func TestPartitions(t *testing.T) {
 			}
 			for e := range m.ExecCF {
 				id, ok := m.WorkerIDOf(e)
-				if cf := m.ExecCF[e]; ok && m.Atomic(cf) && m.ExecNumber[e] <= 1 &&
+				if cf := m.ExecCF[e]; ok && m.Atomic(cf) &&
 					id == (model.WorkerID{Node: w.Node, Worker: w.Worker}) {
 					for split, key := range c.keys(w.Node, w.Worker, cf) {
 						c.to(split, key, "CFs", 1)

@@ -75,9 +75,9 @@ func (s *sums) executed(execution int, useful int64, measured bool) {
 	c := &s.Codes[s.m.CodeOf(cf)+1]
 	c.NS += useful
 	c.Max = max(c.Max, useful)
-	first := int64(0) // what goes on after an interruption is the same CF
-	if s.m.ExecNumber[execution] <= 1 {
-		first = 1
+	first := int64(1)
+	if s.m.ExecNumber[execution] > 1 && s.m.OpenMP() {
+		first = 0 // a task that goes on after an interruption
 	}
 	c.Count += first
 	s.CFs += first
