@@ -3274,7 +3274,7 @@ static void wsi_write_run(ws_context *ctx, const char *ended, int exit_code, con
  * program, in a process group of its own, so that Ctrl+C leaves it the time for the rest. Its standard input
  * is a pipe that ends when this process does, even by kill -9. */
 
-extern char **environ;
+extern __attribute__((visibility("default"))) char **environ;
 
 static const char *wsi_env(const char *name) {
     const char *v = getenv(name);
