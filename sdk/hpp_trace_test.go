@@ -331,7 +331,7 @@ func TestPageCPP(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?ms)^```(cpp|json)\n(.*?)^```$").FindAllSubmatch(page, -1) {
 		blocks = append(blocks, string(m[2]))
 	}
-	if len(blocks) != 3 {
+	if len(blocks) < 3 { // what follows is not about this program
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	// The implementation, which takes long to compile, is the example's.

@@ -193,7 +193,6 @@ WSC_API void __cyg_profile_func_exit(void *function, void *caller);
 
 void __cyg_profile_func_enter(void *function, void *caller) {
     int saved = errno;
-    wss_local *l = &wss_mine;
     pthread_once(&wss_once, wss_init_once);
     if (wsc_set.functions) {
         wss_frame frame = {function, caller, 0, 0};
