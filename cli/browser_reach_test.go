@@ -60,6 +60,7 @@ func pageReach(t *testing.T, p *pages) {
 	b.fingers(input.DispatchTouchEventTypeTouchMove, [2]float64{x(0.2), y}, [2]float64{x(0.8), y})
 	b.fingers(input.DispatchTouchEventTypeTouchEnd)
 	b.wait(`location.search.includes("vis=")`)
+	b.written()
 	vis := query[[]float64](b, `new URLSearchParams(location.search).get("vis").split("-").map(Number)`)
 	// A fifth of the run, which was between the fingers, is now on three fifths of the width.
 	for i, want := range []float64{(0.5 - 0.5/3) * wall, (0.5 + 0.5/3) * wall} {

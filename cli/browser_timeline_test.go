@@ -73,9 +73,14 @@ func (b *tab) zoomed(what string, f func()) (from, to float64) {
 	before := b.place().Get("vis")
 	b.changes(what, f)
 	b.until(what+" changes the address", func() bool { return b.place().Get("vis") != before })
-	// The page writes the address at most every 250 ms: the last key may not be in it yet.
-	query[bool](b, `new Promise(done => setTimeout(() => done(true), 300))`)
+	b.written()
 	return b.interval("vis")
+}
+
+// written waits until what was done last is in the address: the page writes that at most every 250 ms.
+func (b *tab) written() {
+	b.Helper()
+	query[bool](b, `new Promise(done => setTimeout(() => done(true), 300))`)
 }
 
 // pageTimeline moves and zooms the timeline, and asks it for the story of a CF.
