@@ -72,12 +72,12 @@ func TestAnswers(t *testing.T) {
 "cfs":{"lane":[],"start":[],"end":[],"cf":[],"code":[],"label":[],"structured":[],"running":[]},
 "gaps":{"lane":[],"start":[],"end":[],"factor":[],"part":[],"consumer":[],"producer":[],"df":[],"consumer_title":[],"producer_title":[],"df_title":[]}}`},
 		{"arrows", func() (any, error) { return tl.Arrows(ArrowQuery{From: 0, To: 50}) }, `{"more":0,"arrows":[
-{"kind":"df","t0":22,"t1":30,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":90,"producer":"0.2","consumer":"0.3","link":"0->1"},
-{"kind":"cf","t0":7,"t1":9,"from_lane":-1,"to_lane":2,"from_node":0,"to_node":1,"what":"use[5]","df":"","bytes":0,"producer":"","consumer":"0.3","link":"0->1"}]}`},
+{"kind":"df","t0":22,"t1":30,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":90,"producer":"0.2","consumer":"0.3","link":"0->1","file":"","line":0},
+{"kind":"cf","t0":7,"t1":9,"from_lane":-1,"to_lane":2,"from_node":0,"to_node":1,"what":"use[5]","df":"","bytes":0,"producer":"","consumer":"0.3","link":"0->1","file":"","line":0}]}`},
 		{"arrows of a CF", func() (any, error) { return tl.Arrows(ArrowQuery{CF: "0.3"}) }, `{"more":0,"arrows":[
-{"kind":"cf","t0":7,"t1":9,"from_lane":-1,"to_lane":2,"from_node":0,"to_node":1,"what":"use[5]","df":"","bytes":0,"producer":"","consumer":"0.3","link":"0->1"},
-{"kind":"wait","t0":20,"t1":33,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":80,"producer":"0.2","consumer":"0.3","link":"0->1"},
-{"kind":"df","t0":22,"t1":30,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":90,"producer":"0.2","consumer":"0.3","link":"0->1"}]}`},
+{"kind":"cf","t0":7,"t1":9,"from_lane":-1,"to_lane":2,"from_node":0,"to_node":1,"what":"use[5]","df":"","bytes":0,"producer":"","consumer":"0.3","link":"0->1","file":"","line":0},
+{"kind":"wait","t0":20,"t1":33,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":80,"producer":"0.2","consumer":"0.3","link":"0->1","file":"","line":0},
+{"kind":"df","t0":22,"t1":30,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":90,"producer":"0.2","consumer":"0.3","link":"0->1","file":"","line":0}]}`},
 		{"factors", func() (any, error) { return tl.Factors(FactorQuery{From: 10, To: 30, Windows: 2, Lanes: []int{1}}) }, `{"from":10,"to":30,"window_ns":10,"windows":2,"known_ns":50,
 "rows":["U","S","L","O","W","loss"],"total":[[8,0],[0,10],[0,0],[0,0],[2,0],[0,0]],"lanes":[{"lane":1,"sum":[8,10,0,0,2,0]}],
 "nodes":[{"node":0,"sum":[8,10,0,0,2,0],"windows":[[8,0],[0,10],[0,0],[0,0],[2,0],[0,0]]}],"sum":[8,10,0,0,2,0],"extra_cores_ns":0}`},
