@@ -92,7 +92,7 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 		}
 	}
 	out := &Arrows{Arrows: []Arrow{}}
-	top := longest{t: t, n: most}
+	top := longest{t: t, n: most, least: math.MinInt64} // clocks that disagree make negative ones
 	for kind := range kindNames {
 		list := t.list(kind)
 		for n, s := range t.spans()[kind] {
