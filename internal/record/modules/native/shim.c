@@ -179,8 +179,10 @@ static void keep_library(void *handle)
 static wn_crash *closed(void)
 {
 	GUARDED("a module library", {
+		int some = library_count;
 		while (library_count > 0) dlclose(libraries[--library_count]);
-		fflush(NULL); // for what destructors have printed
+		// For what destructors have printed. Other files may be locked for ever: by code that was left reading.
+		if (some) fflush(stdout);
 	});
 }
 
