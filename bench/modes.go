@@ -60,7 +60,7 @@ var modes = [...]mode{
 			"GlobalEvents.onProgramFinished"}},
 	everything: {name: "all events, trace", modules: []string{modules.TraceWriterName}, goal: "1 %",
 		papers: "154.6 %"},
-	naive: {name: "all events, naive logging", papers: "698.3 %"},
+	naive: {name: "all events, naive logging", modules: []string{modules.NaiveName}, papers: "698.3 %"},
 	functions: {name: "functions", modules: []string{timerModule}, events: foreignEvents, goal: "0.5 %",
 		papers: "2-3 %"},
 	memory: {name: "memory", modules: []string{sizerModule}, events: dfEvents, goal: "0.5 %",
@@ -96,7 +96,6 @@ type profiled struct {
 	ses     *prof.Session // nil: nothing is recorded
 	run     *prof.ModuleRun
 	writers []*trace.Writer
-	text    *naiveLog
 	counts  *[256]atomic.Uint64 // by kind
 }
 
@@ -121,8 +120,6 @@ func newProfiled(s *setup) (*profiled, error) {
 	r.ses.Choose(m.on)
 	var err error
 	switch s.recording {
-	case naive:
-		r.text, err = connectNaive(r.ses, s.dir)
 	case byKind:
 		r.counts = new([256]atomic.Uint64)
 		err = r.ses.ConnectMatching([]string{"*"}, "count", 0,
@@ -145,11 +142,11 @@ func newProfiled(s *setup) (*profiled, error) {
 func (r *profiled) start(s *setup, m *mode) error {
 	var uses []prof.Use
 	for _, info := range prof.Modules() {
-		if !slices.Contains(m.modules, info.Name) && !slices.Contains(m.modules, "*") {
+		// Balancers change the run, and naive logging is a mode of its own.
+		apart := info.Name == modules.CentralName || info.Name == modules.DiffusionName ||
+			info.Name == modules.NaiveName
+		if !slices.Contains(m.modules, info.Name) && (apart || !slices.Contains(m.modules, "*")) {
 			continue
-		}
-		if info.Name == modules.CentralName || info.Name == modules.DiffusionName || info.Name == modules.NaiveName {
-			continue // the first two change the run, the third is a mode of its own
 		}
 		u := prof.Use{Info: info, Priority: prof.DefaultPriority, Params: map[string]any{}}
 		for _, name := range []string{"file", "dir"} {
@@ -193,9 +190,6 @@ func (r *profiled) close() error {
 		if n := w.Lost(); n > 0 {
 			errs = append(errs, errors.New("events were lost"))
 		}
-	}
-	if r.text != nil {
-		errs = append(errs, r.text.failed())
 	}
 	return errors.Join(errs...)
 }

@@ -42,7 +42,7 @@ type outcome struct {
 	CPUNS  int64  // user and system time, from before the trace is created until it is closed
 	AllNS  int64  // wall time of the same stretch
 	Bytes  int64  // of the trace
-	Events uint64 // recorded; 0 if that was not counted
+	Events uint64 // counted by the recording byKind; 0 of others
 	Turns  []turn
 	Counts map[string]uint64 // events of a run, by name; counted before the turns
 	Error  string
@@ -109,8 +109,10 @@ func (p *program) run(ctx context.Context, s *spec) (out outcome, err error) {
 	}
 	wall, cpu := watch.stop()
 	out = outcome{WallNS: res.WallNS, AllNS: int64(wall), CPUNS: int64(cpu)}
-	if r.text != nil {
-		out.Events = r.text.events.Load()
+	if r.counts != nil {
+		for i := range r.counts {
+			out.Events += r.counts[i].Load()
+		}
 	}
 	if dir != "" {
 		out.Bytes, err = diskBytes(dir)

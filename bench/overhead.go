@@ -151,7 +151,7 @@ func (b *bench) overheadProcesses(ctx context.Context, size blocks, plot *overhe
 		events = max(events, out.Events)
 		return turn{rec, out.CPUNS, out.AllNS}, err
 	}
-	if _, err := run(nothing); err != nil { // compiles the C++, fills the caches
+	if _, err := run(byKind); err != nil { // compiles the C++, fills the caches, counts the events
 		return err
 	}
 	rounds := b.pick(18, 2)

@@ -9,11 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -162,29 +159,6 @@ func parseLine(line string, words []uint64) ([]uint64, error) {
 	return words, nil
 }
 
-// naiveLog is what the sources call naive: for every event the file is opened, a line is written, the file is
-// closed. Each stream has a file of its own, so that nothing waits for anything.
-type naiveLog struct {
-	dir    string
-	events atomic.Uint64
-	mu     sync.Mutex
-	err    error
-}
-
-func (l *naiveLog) fail(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err == nil {
-		l.err = err
-	}
-}
-
-func (l *naiveLog) failed() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
-}
-
 // writeNaive appends a line to a file.
 func writeNaive(path string, line []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
@@ -196,20 +170,6 @@ func writeNaive(path string, line []byte) error {
 		return err
 	}
 	return f.Close()
-}
-
-// connectNaive makes a handler for every kind of event that the engine emits.
-func connectNaive(ses *prof.Session, dir string) (*naiveLog, error) {
-	l := &naiveLog{dir: dir}
-	return l, ses.ConnectMatching([]string{"*"}, "naive", 0, func(s *prof.Stream, a *prof.Any) {
-		var room [512]byte
-		line := appendLine(room[:0], a.Time, s.Node(), s.ID(), a.Spec.Kind, a.Words...)
-		path := filepath.Join(l.dir, strconv.Itoa(s.Node())+"."+strconv.Itoa(s.ID()))
-		if err := writeNaive(path, line); err != nil {
-			l.fail(err)
-		}
-		l.events.Add(1)
-	})
 }
 
 // textLog writes the mix as lines, through a buffer or naively.

@@ -10,9 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/tracefile/twin"
-	"github.com/whyslow/whyslow/trace"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
 // layouts are the fields of records: 1, 4 and 8 bytes, t(ime), s(tring with its zero byte), b(ytes).
@@ -68,21 +66,8 @@ func read(t *testing.T, file []byte) string {
 
 func convert(t *testing.T, text string) ([]byte, error) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	m, err := model.Build(t.Context(), r, model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b bytes.Buffer
-	err = Write(t.Context(), &b, m)
+	err := Write(t.Context(), &b, sloutest.Build(t, text))
 	return b.Bytes(), err
 }
 

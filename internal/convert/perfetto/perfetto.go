@@ -4,7 +4,7 @@
 //
 // A node is a process there, a worker one of its threads; what a node sends and receives is on a further thread.
 // Calls of user code, executions of structured CFs, waits and regions are slices; DFs that are sent are joined by
-// arrows; bytes held and lengths of queues are counters.
+// arrows; bytes held, lengths of queues, and what processes use are counters.
 package perfetto
 
 import (
@@ -240,11 +240,15 @@ func (p *writer) held() {
 	flush(at, list)
 }
 
-// queues shows the lengths of queues as they were recorded.
+// queueNames names what is no queue of messages to a node.
+var queueNames = map[int32]string{model.OfReady: "ReadyQueue", model.OfLoad: "CPU, percent of a core",
+	model.OfResident: "Resident bytes", model.OfArenas: "Bytes of arenas", model.OfThreads: "Threads"}
+
+// queues shows the lengths of queues, and what processes used, as they were recorded.
 func (p *writer) queues() {
 	for i := range p.m.Queues {
 		q := &p.m.Queues[i]
-		name := "ReadyQueue"
+		name := queueNames[q.Peer]
 		if q.Peer >= 0 {
 			name = "SendQueue to " + strconv.Itoa(int(q.Peer))
 		}

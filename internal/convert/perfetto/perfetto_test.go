@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,8 +15,6 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
-	"github.com/whyslow/whyslow/internal/tracefile/twin"
-	"github.com/whyslow/whyslow/trace"
 )
 
 // record is one of the file.
@@ -32,23 +30,7 @@ type record struct {
 
 func convert(t sloutest.TB, text string) ([]record, *model.Model) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "perfetto")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := twin.Parse(strings.NewReader(text), dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	m, err := model.Build(context.Background(), r, model.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := sloutest.Build(t, text)
 	var b bytes.Buffer
 	if err := perfetto.Write(context.Background(), &b, m); err != nil {
 		t.Fatal(err)
@@ -142,5 +124,22 @@ func TestErrors(t *testing.T) {
 	cancel()
 	if err := perfetto.Write(ctx, new(bytes.Buffer), m); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestUsage: what a process used is not shown as the length of a queue.
+func TestUsage(t *testing.T) {
+	list, _ := convert(t, "#node 0\n0 Global.onProgramStarted\n1 s1 Global.onReadyQueue length=3\n"+
+		"2 s1 Global.onUsage load=150 resident=4096 arenas=2048 threads=7\n9 Global.onProgramFinished\n")
+	got := map[string]int64{}
+	for _, r := range list {
+		if r.Ph == "C" && r.Name != "DFHeld" {
+			got[r.Name] = r.Args.Value
+		}
+	}
+	want := map[string]int64{"ReadyQueue": 3, "CPU, percent of a core": 150, "Resident bytes": 4096,
+		"Bytes of arenas": 2048, "Threads": 7}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v instead of %v", got, want)
 	}
 }

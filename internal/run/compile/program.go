@@ -111,7 +111,7 @@ func (p Program) Make(ctx context.Context) (path string, err error) {
 			read = append(read, w)
 		}
 	}
-	return p.join(ctx, c, id, p.key(c, "link", id, slices.Concat(p.Sources, p.Compile), p.Link), read,
+	return p.join(ctx, c, id, p.key("link", id, slices.Concat(p.Sources, p.Compile), p.Link), read,
 		func(objects []string, out string) []string {
 			return slices.Concat(p.command(), p.Flags, objects, p.Link, []string{"-o", out})
 		})
@@ -128,7 +128,7 @@ func (p Program) Archive(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return p.join(ctx, c, id, p.key(c, "ar", ar, slices.Concat(p.Sources, []string{id}), p.Compile), nil,
+	return p.join(ctx, c, id, p.key("ar", ar, slices.Concat(p.Sources, []string{id}), p.Compile), nil,
 		func(objects []string, out string) []string { return append([]string{"ar", "rcs", out}, objects...) })
 }
 
@@ -178,11 +178,8 @@ func (p Program) command() []string {
 	return p.Compiler
 }
 
-func (p Program) key(c *Cache, what, tool string, lists ...[]string) string {
+func (p Program) key(what, tool string, lists ...[]string) string {
 	parts := []string{what, tool, SourceFolder, Hash(p.Flags...)}
-	if c.inside(p.Dir) { // a Folder: its name says what the sources are, of which no step keeps sums
-		parts = append(parts, p.Dir)
-	}
 	for _, list := range lists {
 		parts = append(parts, Hash(list...))
 	}
@@ -194,7 +191,7 @@ func (p Program) objects(ctx context.Context, c *Cache, id string) ([]*Made, err
 	objects := make([]*Made, len(p.Sources))
 	return objects, procs.Each(ctx, runtime.NumCPU(), len(p.Sources), func(_, i int) (err error) {
 		source := p.Sources[i]
-		s := Step{Name: ObjectName, Key: p.key(c, "compile", id, p.Compile, []string{source})}
+		s := Step{Name: ObjectName, Key: p.key("compile", id, p.Compile, []string{source})}
 		s.Make = func(ctx context.Context, dir string) (read []string, output string, err error) {
 			return Object(dir, source, slices.Concat(p.command(), []string{c.Here(SourceFolder)}, p.Flags, p.Compile),
 				func(words []string) (string, error) { return checked(ctx, c.cwd, words) })

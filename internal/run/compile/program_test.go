@@ -118,31 +118,3 @@ func TestProgram(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// Sources of whyslow's own stand in the cache: another version of them is compiled, not found.
-func TestProgramOfTheCache(t *testing.T) {
-	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip(err)
-	}
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	paths := map[string]bool{}
-	for _, value := range []string{"1", "2", "1"} {
-		c, err := Open("", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir, err := c.Folder(map[string]string{"a.c": "#include \"a.h\"\nint a = A;\n", "a.h": "#define A " + value + "\n"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		path, err := Program{Name: "a.so", Dir: dir, Flags: []string{"-fPIC"}, Sources: []string{"a.c"},
-			Link: []string{"-shared"}}.Make(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths[path] = true
-	}
-	if len(paths) != 2 {
-		t.Errorf("of two versions there are %d: %v", len(paths), paths)
-	}
-}
