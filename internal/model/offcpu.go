@@ -43,7 +43,7 @@ const leastOff, leastBlocked = 1000, 10_000
 type slice struct {
 	run      int   // the execution, or the one after the gap
 	ns, off  int64 // without what is known to be blocked; of it off the core
-	early    int64 // it began that much before the span
+	early    int64 // it began that much before the span; of one that begins: how long it has been in the span
 	measured bool
 	gap      bool
 	begins   bool // it goes on in the next span
@@ -54,6 +54,7 @@ type slice struct {
 func (s *stream) divideSpans() {
 	var list []slice
 	var before gapQueue
+	var begun beginning
 	run, wait := 0, 0
 	for i := range s.spans {
 		span := &s.spans[i]
@@ -63,6 +64,9 @@ func (s *stream) divideSpans() {
 			e := s.Runs.at(run)
 			if e.End <= span.From { // None, too
 				continue
+			}
+			if run+1 < s.Runs.len() && s.Runs.at(run+1).Start < e.End {
+				continue // a structured CF that lasts as long as those that run within it: a parallel region
 			}
 			if e.End > span.To {
 				break
@@ -94,10 +98,17 @@ func (s *stream) divideSpans() {
 			list = append(list, slice{run: run, ns: end - at, gap: true})
 		}
 		if end < span.To { // the beginning of an execution that has the next span
-			list = append(list, slice{run: run, ns: span.To - end, begins: true})
+			x := slice{run: run, ns: span.To - end, begins: true}
+			for ; wait < len(s.waits) && s.waits[wait].To <= span.To; wait++ {
+				if w := &s.waits[wait]; w.Blocked {
+					x.ns -= max(w.To-max(w.From, end), 0)
+				}
+			}
+			x.ns, x.early = max(x.ns, 0), span.To-end
+			list = append(list, x)
 		}
 		shareCPU(list, cpu)
-		s.explain(list, span, &before)
+		s.explain(list, span, &before, &begun)
 	}
 	s.spans = nil
 }
@@ -125,6 +136,12 @@ func shareCPU(list []slice, cpu int64) {
 	}
 }
 
+// beginning is what the spans before the last one of an execution told of it, in nanoseconds.
+type beginning struct {
+	run                        int
+	known, cpu, queue, faulted int64
+}
+
 // gapQueue is how long the thread waited for a core before an execution, so far: a gap may have several
 // spans, and end with one.
 type gapQueue struct {
@@ -134,7 +151,7 @@ type gapQueue struct {
 
 // explain divides the span's reasons among the slices by their time off the core, and notes what each got. A
 // slice was blocked as far as the span was; what nothing explains counts as time in the queue.
-func (s *stream) explain(list []slice, span *threadSpan, before *gapQueue) {
+func (s *stream) explain(list []slice, span *threadSpan, before *gapQueue, begun *beginning) {
 	off, blocked := int64(0), -span.CPU-span.Queued-span.Faulted
 	for i := range list {
 		off += list[i].off
@@ -153,16 +170,27 @@ func (s *stream) explain(list []slice, span *threadSpan, before *gapQueue) {
 		if x.gap {
 			before.ns += o.Queued
 		}
+		if !x.gap && x.run != begun.run {
+			*begun = beginning{run: x.run}
+		}
+		if x.begins {
+			begun.known += x.early
+			begun.cpu += x.ns - x.off
+			begun.queue += o.Queued
+			begun.faulted += o.Faulted
+		}
 		if x.gap || x.begins {
 			continue
 		}
 		if e := s.Runs.at(x.run); !x.measured {
-			e.CPU = x.early + x.ns - x.off
+			e.CPU = max(x.early-begun.known, 0) + begun.cpu + x.ns - x.off
+			o.Queued += begun.queue
+			o.Faulted += begun.faulted
 		} else {
 			// Its CPU time is that of the call. Before the call no user code ran that might have been blocked.
 			o.Queued += x.early
 		}
-		if o.Before = before.ns; span.Queued >= 0 && max(x.off, o.Before) >= leastOff {
+		if o.Before = before.ns; span.Queued >= 0 && max(x.off, o.Queued+o.Faulted, o.Before) >= leastOff {
 			s.off = append(s.off, o)
 		}
 	}

@@ -125,6 +125,7 @@ static void omp_on_mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_
     if (!th || !th->now || kind == OMPT_MUTEX_TEST_LOCK || kind == OMPT_MUTEX_TEST_NEST_LOCK) return;
     th->holder = (m = omp_mutex(id)) ? __atomic_load_n(&m->holder, __ATOMIC_RELAXED) : 0;
     th->asked = ws_now();
+    if (th->now->top->running) omp_read_clock(th, th->asked); /* what spinning takes from here on is apart */
 }
 
 /* omp_mutex_text names a mutex: "critical PATH+0x10", where that is a variable. */
@@ -156,6 +157,7 @@ static void omp_on_mutex_acquired(int kind, uint64_t id, const void *address) {
     ws_context *ctx = omp_node->ctx;
     ws_blocked_at(th->s, t, f->id, t - asked, ws_define_name(ctx, "lock"), omp_mutex_text(kind, id),
                   ws_define_name(ctx, site), th->holder == f->id ? 0 : th->holder);
+    omp_read_clock(th, t); /* threads spin while they wait: that is no CPU time of what follows */
 }
 
 static void omp_on_mutex_released(int kind, uint64_t id, const void *address) {
