@@ -3,6 +3,7 @@ package model
 import (
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 	"github.com/whyslow/whyslow/trace"
@@ -28,6 +29,7 @@ func (b *builder) nameConstructs(resolved []bool) {
 		switch {
 		case s.Line > 0:
 			c.Name += " " + filepath.Base(s.File) + ":" + strconv.Itoa(s.Line)
+		case strings.HasPrefix(filepath.Base(s.File), "libomp."): // LLVM's own address: no place of the program
 		case s.Function != "": // no debug information: two constructs of a function have two addresses
 			c.Name += " " + s.Function + " " + s.File
 		default:
