@@ -78,11 +78,11 @@ func pageReach(t *testing.T, p *pages) {
 	b.do(chromedp.Navigate(s.url + "?lang=en&view=nodes&run=" + run + fmt.Sprintf("&t=%.0f", wall/2)))
 	b.settle()
 	b.keys("[")
-	b.wait(`location.search.includes("sel=%.0f-")`, math.Round(wall/2))
+	b.wait(`location.search.includes("sel=%.0f-")`, math.RoundToEven(wall/2)) // as %.0f rounds
 	b.do(chromedp.Navigate(s.url + "?lang=en&view=nodes&run=" + run + fmt.Sprintf("&t=%.0f", wall/4)))
 	b.settle()
 	b.keys("]")
-	b.wait(`location.search.includes("sel=0-%.0f")`, math.Round(wall/4))
+	b.wait(`location.search.includes("sel=0-%.0f")`, math.RoundToEven(wall/4))
 
 	// How busy and how uneven nodes are, over time; every plot is there as a table.
 	b.wait(`[...document.querySelectorAll("figcaption strong")].some(e => e.innerText.startsWith("How uneven the nodes are"))`)
