@@ -182,7 +182,7 @@ func (o *predictOptions) check(changed func(string) bool) error {
 		}
 	}
 	if max(1, len(o.nodes))*max(1, len(o.workers)) > maxMachines {
-		return console.Misuse("predict: %d machines, %d are the most",
+		return console.Misuse("predict: %d machines; the limit is %d",
 			max(1, len(o.nodes))*max(1, len(o.workers)), maxMachines)
 	}
 	m := &o.machine

@@ -233,7 +233,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	var outcome error
 	if c.Speaks() {
 		if res != nil && res.Unplaced > 0 {
-			io.Say("warning: %s has no place for %d CFs of statements that it knows: they went by their locators",
+			io.Say("warning: %s lists no node for %d CFs of its statements: their locators placed them",
 				o.place, res.Unplaced)
 		}
 		outcome = runOutcome(io, res, runErr)

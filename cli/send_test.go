@@ -151,7 +151,7 @@ func TestSilentCollector(t *testing.T) {
 	want := regexp.MustCompile(
 		`^(?:whyslow: warning: collector .*: no answer; trying again\n)?` + // if it takes 10 s
 			`whyslow: warning: 0 events were sent to 127.0.0.1:\d+, at least \d+ were not: interrupted; ` +
-			`the trace has everything\n` + regexp.QuoteMeta(run) + "\n$")
+			`the trace is complete\n` + regexp.QuoteMeta(run) + "\n$")
 	if !want.MatchString(stderr.String()) {
 		t.Errorf("%s", stderr.String())
 	}

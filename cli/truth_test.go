@@ -120,7 +120,7 @@ var truths = []knownCause{
 		says: []string{"A[1][0] (here A[i][0]): it was made by put(A[i][0], i) at wrong_node.fa:11:9 and lies on " +
 			"node 1 (rule at wrong_node.fa:14:7)",
 			"add `locator_cyclic A[i][j] => i;` to row", "was made by `put` (wrong_node.fa:11) and lies on node 1"},
-		never: []string{"nothing that is left can make it", "never produced: 1"}},
+		never: []string{"no remaining CF can make it", "never produced: 1"}},
 	{name: "no fault", fault: "-w 1 work.fa 40"},
 	{name: "no fault on two nodes", fault: asleep(advises, "-n 2 -w 1 even.fa")},
 	{name: "sleeping", fault: "-w 1 waits.fa 100 0 0 0 1000", mended: "-w 1 waits.fa 100 0 0 0 0",

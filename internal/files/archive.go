@@ -111,7 +111,7 @@ func unpackInto(ctx context.Context, from io.Reader, dir string, progress func(i
 	defer root.Close()
 	zip, err := gzip.NewReader(bufio.NewReaderSize(from, 1<<16))
 	if err != nil {
-		return errors.New("not a whole .tar.gz")
+		return errors.New("not a complete .tar.gz")
 	}
 	var done int64
 	of := ""
@@ -122,9 +122,9 @@ func unpackInto(ctx context.Context, from io.Reader, dir string, progress func(i
 		case errors.Is(err, io.EOF) && n > 0 && of != "":
 			return nil
 		case errors.Is(err, io.EOF):
-			return errors.New("there is no trace in it")
+			return errors.New("it contains no trace")
 		case err != nil:
-			return errors.New("not a whole .tar.gz")
+			return errors.New("not a complete .tar.gz")
 		case n == maxUnpackedFiles:
 			return fmt.Errorf("it has more than %d files: no trace has", maxUnpackedFiles)
 		}
@@ -155,7 +155,7 @@ func unpackInto(ctx context.Context, from io.Reader, dir string, progress func(i
 				}
 				err = cmp.Or(err, ctx.Err())
 			} else if !isDisk(err) {
-				err = errors.New("not a whole .tar.gz")
+				err = errors.New("not a complete .tar.gz")
 			}
 		}
 		if errors.Is(err, io.EOF) {

@@ -96,13 +96,13 @@ func TestUnpackWrong(t *testing.T) {
 	MaxUnpacked = 1 << 20
 	defer func() { MaxUnpacked = most }()
 	for want, data := range map[string][]byte{
-		"not a whole .tar.gz":      whole[:len(whole)-20],
-		": not a whole .tar.gz":    []byte("\x1f\x8b\x08 and no more"),
-		"there is no trace in it":  packed(t, "readme.txt", "hello"),
+		"not a complete .tar.gz":   whole[:len(whole)-20],
+		": not a complete .tar.gz": []byte("\x1f\x8b\x08 and no more"),
+		"it contains no trace":     packed(t, "readme.txt", "hello"),
 		"several traces, a and b":  packed(t, "a/run.json", "{}", "b/run.json", "{}"),
 		"run.json is in it twice":  packed(t, "a/run.json", "{}", "a/run.json", "{}"),
 		"more than 1048576 bytes":  packed(t, "a/0.wst", strings.Repeat("x", 2<<20)),
-		"there is no trace in it ": packed(t, "../../run.txt", "{}"),
+		"it contains no trace ":    packed(t, "../../run.txt", "{}"),
 	} {
 		name := archiveOf(t, data)
 		if _, err := Unpack(context.Background(), name, nil); err == nil ||

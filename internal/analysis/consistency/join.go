@@ -158,7 +158,7 @@ func (c *checker) checkRequest(n uint64, q *request) {
 	name := trace.CF(n) // it looks the same
 	if q.sends == 0 && q.receipts == 0 {
 		if c.count[trace.KindDFRequested] > 0 {
-			c.at("received-not-sent", q.answered, "request %v, answered and never made", name)
+			c.at("received-not-sent", q.answered, "request %v, answered but never made", name)
 		}
 		return
 	}
@@ -214,10 +214,10 @@ func (c *checker) checkDF(d *df) {
 func (c *checker) checkCopy(h *held) {
 	switch {
 	case h.stored > h.dropped:
-		c.at("never-dropped", h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
+		c.at("never-dropped", h.last, "%s: stored %d times, dropped %d times", c.dfText(h.ref), h.stored,
 			h.dropped)
 	case h.stored < h.dropped:
-		c.at("not-stored", h.last, "%s: stored %d times, given up %d times", c.dfText(h.ref), h.stored,
+		c.at("not-stored", h.last, "%s: stored %d times, dropped %d times", c.dfText(h.ref), h.stored,
 			h.dropped)
 	}
 	if h.user != 0 && (h.stored == 0 || h.used.time < h.first.time) {

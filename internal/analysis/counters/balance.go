@@ -19,14 +19,14 @@ var leftovers = []struct {
 	{"node", running, "%d CFs still run", "%d more executions ended than began"},
 	{"node", copies, "%d copies of DFs were stored and never dropped",
 		"%d more copies of DFs were dropped than stored"},
-	{"node", bytes, "%d bytes are still held", "%d more bytes were given up than were held"},
+	{"node", bytes, "%d bytes are still held", "%d more bytes were dropped than held"},
 	{"node", inner, "%d relations between CFs and DFs here are left",
 		"%d more relations between CFs and DFs here ended than began"},
 	{"node", outer, "%d relations with other nodes are left",
 		"%d more relations with other nodes ended than began"},
-	{"node", readyQueue, "%d ready CFs are left in the queue", "the queue of ready CFs has %d less than none"},
+	{"node", readyQueue, "%d ready CFs are left in the queue", "the queue of ready CFs is %d below zero"},
 	{"run", moving, "%d CFs left a node and arrived at no other", "%d more CFs arrived than had left"},
-	{"link", sendQueue, "%d messages are left in the queue", "the queue of messages has %d less than none"},
+	{"link", sendQueue, "%d messages are left in the queue", "the queue of messages is %d below zero"},
 }
 
 // Balance lists what should have gone by the end of a run but is left over. The run must have ended.

@@ -250,7 +250,7 @@ func (c *computation) settle() error {
 	}
 	for _, name := range opt.Only {
 		if !slices.Contains(order, name) {
-			return fmt.Errorf("series: there is no series %q; those there are: %v", name, order)
+			return fmt.Errorf("series: there is no series %q; choose one of: %v", name, order)
 		}
 	}
 	names := len(order)

@@ -37,7 +37,7 @@ const maxMatrix = 1024
 func NewMatrix(value, unit string, nodes int, amounts map[query.Link]int64) (Matrix, error) {
 	m := Matrix{Value: value, Unit: unit, Nodes: nodes, Cells: make([][]*float64, nodes)}
 	if nodes > maxMatrix {
-		return m, query.Bad("a matrix of %d nodes is too large; the most is %d", nodes, maxMatrix)
+		return m, query.Bad("a matrix of %d nodes is too large; the limit is %d", nodes, maxMatrix)
 	}
 	for i := range m.Cells {
 		m.Cells[i] = make([]*float64, nodes)
@@ -72,14 +72,14 @@ func (r *history) Matrix(value string, from, to int64) (Matrix, error) {
 		names = append(names, v.name)
 	}
 	if m.Unit == "" {
-		return m, query.Bad("there is no value %q of links; those there are: %s", value,
+		return m, query.Bad("there is no value %q of links; choose one of: %s", value,
 			strings.Join(names, ", "))
 	}
 	if err := interval(from, to); err != nil {
 		return m, err
 	}
 	if nodes > maxMatrix {
-		return m, query.Bad("a matrix of %d nodes is too large; the most is %d", nodes, maxMatrix)
+		return m, query.Bad("a matrix of %d nodes is too large; the limit is %d", nodes, maxMatrix)
 	}
 	for i := range m.Cells {
 		m.Cells[i] = make([]*float64, nodes)

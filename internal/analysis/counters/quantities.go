@@ -194,5 +194,5 @@ func named(name string) (list []*Property, err error) {
 			names = append(names, table[i].Name)
 		}
 	}
-	return nil, query.Bad("there is no property %q; those there are: %s", name, strings.Join(names, ", "))
+	return nil, query.Bad("there is no property %q; choose one of: %s", name, strings.Join(names, ", "))
 }

@@ -26,8 +26,8 @@ var remarks = []words.Phrase{
 	{"its requests were used up", "запросы к нему исчерпаны"},
 	{"it had been deleted", "он был удалён"},
 	{"it was never answered", "ответа не было"},
-	{"the answer was sent, and never came", "ответ отправлен и не пришёл"},
-	{"the request never came", "запрос не дошёл"},
+	{"the answer was sent but never arrived", "ответ отправлен и не пришёл"},
+	{"the request never arrived", "запрос не дошёл"},
 	{"the DF was never produced", "ФД так и не вычислен"},
 }
 

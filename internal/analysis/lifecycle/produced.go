@@ -270,9 +270,9 @@ func (f *finder) findUnanswered() error {
 		why := "it was never answered"
 		switch {
 		case answer[i] == left:
-			why = "the answer was sent, and never came"
+			why = "the answer was sent but never arrived"
 		case q.Received == model.None && m.Count[trace.KindDFRequestReceived] > 0:
-			why = "the request never came"
+			why = "the request never arrived"
 		case !f.madeAnywhere(q.DF) && m.Count[trace.KindDFCreate] > 0:
 			why = "the DF was never produced"
 		}

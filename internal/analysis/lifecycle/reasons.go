@@ -249,7 +249,7 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 			return words.Say("may be made by %s, of which %s", "его может вычислить %s: %s", site(),
 				words.Number{N: w.n, What: waitingToo})
 		}
-		return words.Say("may be made by %s, of which %s %s when the trace ends",
+		return words.Say("may be made by %s, of which %s %s when the trace ended",
 			"его может вычислить %s: %s, состояние в конце трассы: %s", site(), words.Number{N: w.n, What: cfsWere},
 			stateWords[w.state].With())
 	case Destroyed:
@@ -265,7 +265,7 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		}
 		did := words.Say("did not come", "не пришёл")
 		if !f.res.Final {
-			did = words.Say("had not come when the trace ends", "к концу трассы ещё не пришёл")
+			did = words.Say("had not arrived when the trace ended", "к концу трассы ещё не пришёл")
 		}
 		if w.asked != w.node && f.res.Final {
 			made := words.Say("it was made", "он вычислен")
@@ -282,7 +282,7 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		}
 		return words.Say("it was made on node %d, and %s", "он вычислен на узле %d и %s", w.node, did)
 	case Coming:
-		return words.Say("it was made and was in flight when the trace ends",
+		return words.Say("it was made and was in flight when the trace ended",
 			"он вычислен и в конце трассы был в пути")
 	case Lost:
 		return f.makers.trapped(w, df)
@@ -302,14 +302,14 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		case len(places) == 0 && told:
 			return words.Say("no statement of the program makes %s", "в программе ничто не вычисляет %s", name)
 		case len(places) == 0:
-			return words.Say("nothing that is left is known to make it; no CF of this run made %s",
+			return words.Say("no remaining CF is known to make it; no CF of this run made %s",
 				"неизвестно, чтобы его мог вычислить кто-то из оставшихся; ни один ФВ этого запуска не вычислил %s",
 				name)
 		case !told:
-			return words.Say("nothing that is left is known to make it; %s",
+			return words.Say("no remaining CF is known to make it; %s",
 				"неизвестно, чтобы его мог вычислить кто-то из оставшихся; %s", madeBy(g, name, places))
 		}
-		return words.Say("nothing that is left can make it; %s", "его не может вычислить никто из оставшихся; %s",
+		return words.Say("no remaining CF can make it; %s", "его не может вычислить никто из оставшихся; %s",
 			madeBy(g, name, places))
 	}
 	return words.Say("what it waits for was not recorded", "чего он ждёт, не записано")

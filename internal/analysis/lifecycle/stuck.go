@@ -68,7 +68,7 @@ func Explain(out io.Writer, left *luna.Stuck, all bool) error {
 		g.explain(w)
 	}
 	if cfs.More > 0 {
-		fmt.Fprintf(w, "%s for what these would have made.\n",
+		fmt.Fprintf(w, "%s for their results.\n",
 			words.Plural(cfs.More, "more CF waits", "more CFs wait"))
 	}
 	_, err := io.WriteString(out, words.CutLines(w.String()))
@@ -164,7 +164,7 @@ func (s *makers) programSays(g *Reason, df *awaited) words.Text {
 			"в программе ничто не вычисляет %s (объявлен в %s)", name,
 			placeIn("", s.f.program.Program.Decls[df.decl].Pos).position())
 	}
-	text := words.Say("nothing that is left can make it; %s", "его не может вычислить никто из оставшихся; %s",
+	text := words.Say("no remaining CF can make it; %s", "его не может вычислить никто из оставшихся; %s",
 		madeBy(g, name, places(uses.Makers)))
 	if uses.Counted {
 		text = words.Say("%s; its req_count may be used up", "%s; возможно, его req_count исчерпан", text)

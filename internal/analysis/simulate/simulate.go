@@ -200,8 +200,8 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			strings.Join(g.few, "`, `"))
 	}
 	if g.locked*100 >= g.useful+g.locked && g.locked > 0 {
-		doubt("CFs waited for locks for %s of their time. That is predicted to be the same elsewhere, whoever "+
-			"else holds the locks then.",
+		doubt("CFs waited for locks for %s of their time. The prediction keeps that share, whoever "+
+			"holds the locks.",
 			"%s своего времени ФВ ждали блокировок. Считается, что и на другой машине будет так же, кто бы ни "+
 				"держал их там.", words.Share{Part: g.locked, Whole: g.useful + g.locked})
 	}
@@ -211,10 +211,10 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			trace.KindIdle.String())
 	}
 	if g.steals > 0 {
-		doubt("CFs that were stolen go where they went.", "Украденные ФВ уходят туда же, куда и раньше.")
+		doubt("Stolen CFs go to the nodes that stole them in the recorded run.", "Украденные ФВ уходят туда же, куда и раньше.")
 	}
 	if r.res.Left > 0 {
-		doubt("The recorded program executed %s more, which never get what they need here.",
+		doubt("%s of the recorded run are missing here: they never get their inputs.",
 			"Записанная программа исполнила ещё %s; здесь они не получают того, что им нужно.",
 			count(r.res.Left, "CF"))
 	}
@@ -224,7 +224,7 @@ func (s *Simulator) doubts(r *run) []words.Text {
 // Missed warns where what is simulated of the recorded machine itself, predicted, is 5 % or more off.
 func Missed(recorded, predicted int64) (warning words.Text, is bool) {
 	off := float64(predicted)/float64(max(recorded, 1)) - 1
-	return words.Say("Of the recorded machine itself %s are predicted, %s: expect other "+
+	return words.Say("For the recorded machine itself the prediction is %s, %s: expect other "+
 		"predictions to be as far off.", "Для самой записанной машины предсказано %s (%s): "+
 		"другие предсказания могут ошибаться так же.",
 		words.Time(predicted), fmt.Sprintf("%+.0f %%", 100*off)), math.Abs(off) >= 0.05

@@ -241,7 +241,7 @@ func TestShareOfAnAddress(t *testing.T) {
 	limits := DefaultLimits()
 	limits.AddressBytes = 50_000
 	s := serveAt(t, "", Config{Dir: t.TempDir(), Limits: limits})
-	retried(t, quick(s.addr, src), "50000 of those that one address began")
+	retried(t, quick(s.addr, src), "50000 of those from one address")
 	if !s.bytes.fits("192.0.2.1", 40_000) {
 		t.Error("nothing is left for others")
 	}
@@ -256,7 +256,7 @@ func TestShareOfAnAddress(t *testing.T) {
 		if i == 2 {
 			s.stop() // it counts those from before, too
 			s = serveAt(t, s.addr, cfg)
-			retried(t, quick(s.addr, src), "it keeps 2 runs that your address began")
+			retried(t, quick(s.addr, src), "it keeps 2 runs from your address")
 			break
 		}
 		send(t, quick(s.addr, src))

@@ -256,12 +256,12 @@ func (c *Collector) run(id, from string, info *trace.RunInfo) (*run, error) {
 		c.count()
 	}
 	if len(c.runs) >= c.cfg.Limits.Runs {
-		return nil, limit(false, "it keeps %d runs, no more are allowed: remove some there, or raise its limit",
+		return nil, limit(false, "it keeps %d runs, which is its limit: remove some there, or raise the limit",
 			len(c.runs))
 	}
 	if !c.begun.fits(from, 1) {
-		return nil, limit(false, "it keeps %d runs that your address began, no more are allowed: remove some"+
-			" there, or raise its limit", c.cfg.Limits.AddressRuns)
+		return nil, limit(false, "it keeps %d runs from your address, which is its limit: remove some there,"+
+			" or raise the limit", c.cfg.Limits.AddressRuns)
 	}
 	dir, err := c.free(folderName(info.Program))
 	if err != nil {
@@ -367,8 +367,8 @@ func (c *Collector) count() {
 // room says whether so many bytes more may be kept of a run; if not, why.
 func (c *Collector) room(r *run, n int64) *stream.Refusal {
 	if r.bytes.Load()+n > c.cfg.Limits.RunBytes {
-		return limit(true, "it keeps at most %d bytes of a run, this one has more; what comes from now on is not"+
-			" kept: raise its limit", c.cfg.Limits.RunBytes)
+		return limit(true, "it keeps at most %d bytes of a run, and drops this run's later events: raise its"+
+			" limit", c.cfg.Limits.RunBytes)
 	}
 	if c.bytes.fits(r.from, n) {
 		return nil
@@ -379,8 +379,8 @@ func (c *Collector) room(r *run, n int64) *stream.Refusal {
 	if c.bytes.fits(r.from, n) {
 		return nil
 	}
-	return limit(false, "it keeps at most %d bytes of all runs, %d of those that one address began, and has as"+
-		" many: remove some there, or raise its limit", c.cfg.Limits.AllBytes, c.cfg.Limits.AddressBytes)
+	return limit(false, "it keeps at most %d bytes of all runs, %d of those from one address, and is full:"+
+		" remove some there, or raise its limit", c.cfg.Limits.AllBytes, c.cfg.Limits.AddressBytes)
 }
 
 // notify passes a line on, unless it was the last.

@@ -36,8 +36,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Header.Get("Upgrade") != stream.Protocol:
 		w.Header().Set("Upgrade", stream.Protocol)
-		answer(http.StatusUpgradeRequired, "this collector speaks %s; for what speaks another version use"+
-			" the same version of whyslow on both sides", stream.Protocol)
+		answer(http.StatusUpgradeRequired, "this collector speaks %s: use the same version of whyslow on"+
+			" both sides", stream.Protocol)
 		return
 	}
 	free, ok := c.seats.take(host(r.RemoteAddr), 1)
@@ -50,7 +50,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer free()
 	raw, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		answer(http.StatusInternalServerError, "streams cannot be taken here: %v", err)
+		answer(http.StatusInternalServerError, "this server takes no streams: %v", err)
 		return
 	}
 	defer func() { _ = raw.Close() }()

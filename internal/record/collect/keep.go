@@ -133,7 +133,7 @@ func (c *Collector) tidy(now time.Time) {
 		why := ""
 		switch {
 		case c.cfg.Keep > 0 && now.Sub(r.last) > c.cfg.Keep:
-			why = fmt.Sprintf("nothing has come of it for more than %v", c.cfg.Keep)
+			why = fmt.Sprintf("nothing has arrived for it for more than %v", c.cfg.Keep)
 		case c.cfg.MaxSize > 0 && total > c.cfg.MaxSize:
 			why = fmt.Sprintf("all runs take more than %s, and it is the oldest",
 				words.English.Bytes(c.cfg.MaxSize))

@@ -57,7 +57,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("kept %s", got)
 	}
 	if strings.Join(removed, " ") != strings.Join(dirs[:2], " ") || len(lines) != 2 ||
-		!strings.Contains(lines[0], dirs[0]+" is removed: nothing has come of it for more than 60h") {
+		!strings.Contains(lines[0], dirs[0]+" is removed: nothing has arrived for it for more than 60h") {
 		t.Errorf("removed %q, said %q", removed, lines)
 	}
 	entries, err := os.ReadDir(filepath.Dir(dirs[0]))

@@ -294,7 +294,7 @@ func TestRefusedInWords(t *testing.T) {
 		{"unknown", "type 99", false, append(hello(t, id, "s"), 0, 0, 0, 0, 99)},
 		{"too long", "2097152 bytes, 1048576 are allowed", false, append(hello(t, id, "s"), 0, 0, 32, 0, 3)},
 		{"hello too long", "are allowed", false, []byte{0, 0, 32, 0, 1}},
-		{"nodes", "2 nodes of this run are kept, no more are allowed", true, append(hello(t, id, "s"),
+		{"nodes", "2 nodes of this run are kept, which is the collector's limit", true, append(hello(t, id, "s"),
 			stream.AppendNode(stream.AppendNode(stream.AppendNode(nil, 2, 7), 2, 8), 2, 9)...)},
 		{"info", "run.json has a node -1", false, append(hello(t, id, "s"),
 			frame(t, stream.TypeInfo, trace.RunInfo{Nodes: []trace.NodeInfo{{Node: -1}}})...)},

@@ -245,7 +245,7 @@ func (r *run) join(k *conn, h *stream.Hello, free func()) error {
 			continue
 		}
 		if s.last > k.number {
-			return &stream.Refusal{Code: stream.RefusedTaken, Text: "its sender has come back over another connection"}
+			return &stream.Refusal{Code: stream.RefusedTaken, Text: "its sender has reconnected"}
 		}
 		s.last = k.number
 	}
@@ -253,7 +253,7 @@ func (r *run) join(k *conn, h *stream.Hello, free func()) error {
 	i := slices.IndexFunc(r.senders, func(s *sender) bool { return s.Name == h.Sender && s.conn == nil })
 	if i < 0 {
 		if len(r.senders) >= r.c.cfg.Limits.Nodes {
-			return limit(true, "%d senders send nodes of this run, no more are allowed", len(r.senders))
+			return limit(true, "%d senders send nodes of this run, which is the limit", len(r.senders))
 		}
 		i = len(r.senders)
 		r.senders = append(r.senders, &sender{Name: h.Sender, last: k.number})
@@ -407,7 +407,7 @@ func (r *run) file(k *conn, node int) (*file, error) {
 	f := r.files[node]
 	if f == nil {
 		if len(r.files) >= r.c.cfg.Limits.Nodes {
-			return nil, limit(true, "%d nodes of this run are kept, no more are allowed: raise the collector's limit",
+			return nil, limit(true, "%d nodes of this run are kept, which is the collector's limit: raise it",
 				len(r.files))
 		}
 		free, ok := r.c.memory.take(k.host(), nodeBytes)

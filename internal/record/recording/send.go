@@ -165,7 +165,7 @@ func (s *sending) wait(ctx context.Context, io console.IO, long time.Duration) d
 		defer tick.Stop()
 		for ctx.Err() == nil {
 			st := s.sender.Stats()
-			line.Set("sending to %s: %d events are there, at least %d are not (Ctrl+C to end)", s.to,
+			line.Set("sending to %s: %d events arrived, at least %d to go (Ctrl+C to end)", s.to,
 				st.Sent.Events, st.Unsent.Events)
 			select {
 			case <-tick.C:
@@ -188,7 +188,7 @@ func (s *sending) wait(ctx context.Context, io console.IO, long time.Duration) d
 		reason := cmp.Or(st.Err, err).Error() // there is no connection
 		switch {
 		case st.Err == nil && errors.Is(why, context.DeadlineExceeded):
-			reason = fmt.Sprintf("--to-wait=%v is over", s.opt.Wait)
+			reason = fmt.Sprintf("--to-wait=%v has passed", s.opt.Wait)
 		case why != nil && !errors.Is(why, context.DeadlineExceeded):
 			reason = "interrupted"
 		}
@@ -201,7 +201,7 @@ func (s *sending) wait(ctx context.Context, io console.IO, long time.Duration) d
 func (s *sending) report(io console.IO, quiet bool, d delivery) {
 	rest := "they are lost"
 	if s.kept {
-		rest = "the trace has everything"
+		rest = "the trace is complete"
 	}
 	switch {
 	case d.Why != "":

@@ -56,7 +56,7 @@ func (c *Conn) readBy(d time.Duration) {
 }
 
 // ErrCut is returned by Next after Cut.
-var ErrCut = errors.New("the stream is ended")
+var ErrCut = errors.New("the stream has ended")
 
 // Cut makes Next and Write return ErrCut, now and from then on. Any goroutine may call it.
 func (c *Conn) Cut() {
@@ -74,7 +74,7 @@ func (c *Conn) Next() (Frame, error) {
 	case err != nil && c.cut.Load():
 		err = ErrCut
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = errorText{"nothing heard for too long", err}
+		err = errorText{"no data for too long", err}
 	}
 	return f, err
 }
@@ -94,7 +94,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 		n, err := c.net.Write(b[done:min(done+chunk, len(b))])
 		done += n
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = errorText{"nothing was taken for too long", err}
+			err = errorText{"the other side accepted nothing for too long", err}
 		}
 		if err != nil {
 			return done, err

@@ -68,7 +68,7 @@ type Frame struct {
 }
 
 // ErrProtocol is in the error of everything that is no proper frame.
-var ErrProtocol = errors.New("not what the protocol allows")
+var ErrProtocol = errors.New("violates the protocol")
 
 func protocolError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))

@@ -160,7 +160,7 @@ func TestHelloRefused(t *testing.T) {
 		{`{"format":1,"run":"` + someRun + `","sender":"x","info":{"nodes":[{"node":-1}]}}`, RefusedHello,
 			"node -1"},
 		{`{"format":1,"run":"` + someRun + `","sender":"x","info":{"ended":"<b>"}}`, RefusedHello, "ended"},
-		{`garbage`, RefusedHello, "not in order"},
+		{`garbage`, RefusedHello, "bad hello"},
 	} {
 		_, err := ParseHello([]byte(c.hello))
 		var r *Refusal

@@ -35,7 +35,7 @@ type Welcome struct {
 // Codes of a Refusal.
 const (
 	RefusedVersion = "version" // another version of the trace's format
-	RefusedHello   = "hello"   // the hello is not in order
+	RefusedHello   = "hello"   // the bad hello
 	RefusedFrame   = "frame"   // a frame is not in order
 	RefusedTaken   = "taken"   // another connection sends the node now
 	RefusedLimit   = "limit"   // more than the collector is set to take
@@ -81,7 +81,7 @@ func ParseHello(b []byte) (*Hello, error) {
 	// A newer sender may mean something else by the rest: its version is looked at first.
 	var v struct{ Format int }
 	if err := json.Unmarshal(b, &v); err != nil {
-		return refuse(RefusedHello, "hello is not in order: %v", err)
+		return refuse(RefusedHello, "bad hello: %v", err)
 	}
 	if v.Format != FormatVersion {
 		older := "this collector"
@@ -93,18 +93,18 @@ func ParseHello(b []byte) (*Hello, error) {
 	}
 	h := new(Hello)
 	if err := json.Unmarshal(b, h); err != nil {
-		return refuse(RefusedHello, "hello is not in order: %v", err)
+		return refuse(RefusedHello, "bad hello: %v", err)
 	}
 	switch {
 	case !ValidRun(h.Run):
-		return refuse(RefusedHello, "hello is not in order: a run is named by 32 hex digits")
+		return refuse(RefusedHello, "bad hello: a run is named by 32 hex digits")
 	case h.Sender == "" || len(h.Sender) > maxName:
-		return refuse(RefusedHello, "hello is not in order: a sender's name has 1 to %d bytes", maxName)
+		return refuse(RefusedHello, "bad hello: a sender's name has 1 to %d bytes", maxName)
 	case h.Info == nil:
-		return refuse(RefusedHello, "hello is not in order: it lacks what run.json says")
+		return refuse(RefusedHello, "bad hello: it lacks what run.json says")
 	}
 	if err := CheckInfo(h.Info); err != nil {
-		return refuse(RefusedHello, "hello is not in order: %v", err)
+		return refuse(RefusedHello, "bad hello: %v", err)
 	}
 	return h, nil
 }

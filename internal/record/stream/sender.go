@@ -374,7 +374,7 @@ func (s *Sender) Drain(ctx context.Context) error {
 	if st.Err != nil {
 		why = st.Err
 	}
-	return fmt.Errorf("not everything is at collector %s (%d events are, at least %d are not): %w",
+	return fmt.Errorf("collector %s has %d events; at least %d are missing: %w",
 		s.cfg.Target.Addr, st.Sent.Events, st.Unsent.Events, why)
 }
 

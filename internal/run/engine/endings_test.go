@@ -178,10 +178,10 @@ func TestStuck(t *testing.T) {
 			}`, `
 			the program cannot finish: 13 CFs wait for data fragments that never come
 			t.fa:3:54: out_i("row", row[k]) (10 CFs) wait for
-			grid[7][3], grid[7][4], grid[7][5], grid[7][6] and 6 more (here row[k]): nothing that is left can make it; grid is made by put(row[k], k * k) at t.fa:2:51, out_i("row", row[k]) at t.fa:3:54
+			grid[7][3], grid[7][4], grid[7][5], grid[7][6] and 6 more (here row[k]): no remaining CF can make it; grid is made by put(row[k], k * k) at t.fa:2:51, out_i("row", row[k]) at t.fa:3:54
 			t.fa:9:5: put(other, lost + 1) waits for
-			lost: nothing that is left can make it; lost is made by put(lost[3], 1) at t.fa:11:23
-			2 more CFs wait for what these would have made.`)
+			lost: no remaining CF can make it; lost is made by put(lost[3], 1) at t.fa:11:23
+			2 more CFs wait for their results.`)
 	})
 	t.Run("all", func(t *testing.T) {
 		o := run(t, `
@@ -207,12 +207,12 @@ func TestStuck(t *testing.T) {
 			t.fa:5:5: put(a, b[7]) waits for
 			b[7]: no statement of the program makes b (declared at t.fa:4:11)
 			t.fa:7:5: out_i("x", x + x[0]) waits for
-			x: nothing that is left can make it; x is made by put(x[1], 1) at t.fa:8:5; its req_count may be used up
-			x[0]: nothing that is left can make it; x is made by put(x[1], 1) at t.fa:8:5; its req_count may be used up
+			x: no remaining CF can make it; x is made by put(x[1], 1) at t.fa:8:5; its req_count may be used up
+			x[0]: no remaining CF can make it; x is made by put(x[1], 1) at t.fa:8:5; its req_count may be used up
 			t.fa:9:5: out_i("x", x[1] + x[0 + 1]) has run, but asked twice for
 			x[1] (here x[0 + 1]): its req_count serves fewer requests than there are
 			t.fa:12:5: put(n[4], n[9]) waits for
-			n[9]: nothing that is left can make it; n is made by while n[i] > 0, i = 3 .. out n at t.fa:10:5, put(n[i + 1], n[i] - 1) at t.fa:10:38, put(n[3], 1) at t.fa:11:5 and 1 more
+			n[9]: no remaining CF can make it; n is made by while n[i] > 0, i = 3 .. out n at t.fa:10:5, put(n[i + 1], n[i] - 1) at t.fa:10:38, put(n[3], 1) at t.fa:11:5 and 1 more
 			t.fa:6:5: put(c, a) waits for
 			a: would be made by put(a, b[7]) at t.fa:5:5, which waits too`; lines(o.out) != lines(want) {
 			t.Errorf("%v\n%s", o.err, o.out)
@@ -238,15 +238,15 @@ func TestStuck(t *testing.T) {
 			t.fa:8:5: g(b, k) waits for
 			k: no statement of the program makes k (declared at t.fa:6:17)
 			t.fa:9:5: out_i("a", a[1][0][9] + a[1][12] + a[2]) waits for
-			a[2]: nothing that is left can make it; a is made by put(v[2 * 3 - n], 7) at t.fa:2:27, put(v[0][own], 1) at t.fa:2:77, put(v[10 + i], i) at t.fa:2:113
+			a[2]: no remaining CF can make it; a is made by put(v[2 * 3 - n], 7) at t.fa:2:27, put(v[0][own], 1) at t.fa:2:77, put(v[10 + i], i) at t.fa:2:113
 			a[1][0][9]: would be made by f(a[1], k) at t.fa:7:5, which waits too
 			a[1][12]: would be made by f(a[1], k) at t.fa:7:5, which waits too
 			t.fa:11:5: if k[1] waits for
 			k[1]: no statement of the program makes k (declared at t.fa:6:17)
 			t.fa:12:5: out_i("c", c[2] + c[3]) waits for
-			c[2]: nothing that is left can make it; c is made by put(c[3], 1) at t.fa:11:15
+			c[2]: no remaining CF can make it; c is made by put(c[3], 1) at t.fa:11:15
 			c[3]: would be made by if k[1] at t.fa:11:5, which waits too
-			1 more CF waits for what these would have made.`)
+			1 more CF waits for their results.`)
 	})
 	t.Run("in words", func(t *testing.T) {
 		o := run(t, "sub main() { df x; put(x, 1 / (x[1] - 1)); put(x[1], 1); }", one)

@@ -288,7 +288,7 @@ func TestSection5_5_Order(t *testing.T) {
 		sub main() { df x, go; put(x, 1) >> (go); if go f(x) --> (x); }`, `
 		the program cannot finish: 1 CF waits for data fragments that never come
 		t.fa:2:19: out_i("", x) waits for
-		x: nothing that is left can make it; x is made by put(x, 1) at t.fa:3:26; deleted by f(x) at t.fa:3:51`)
+		x: no remaining CF can make it; x is made by put(x, 1) at t.fa:3:26; deleted by f(x) at t.fa:3:51`)
 }
 
 func TestSection5_6_Push(t *testing.T) {

@@ -74,7 +74,7 @@ func TestSection4_1_Names(t *testing.T) {
 			}`, `
 			the program cannot finish: 2 CFs wait for data fragments that never come
 			t.fa:6:42: out_i("x", x) (2 CFs) wait for
-			x: nothing that is left can make it; x is made by put(x[i], i) at t.fa:6:22`)
+			x: no remaining CF can make it; x is made by put(x[i], i) at t.fa:6:22`)
 	})
 }
 
@@ -168,8 +168,8 @@ func TestSection4_4_While(t *testing.T) {
 			}`, `
 			the program cannot finish: 2 CFs wait for data fragments that never come
 			t.fa:6:5: while i < lim, i = 0 .. out n waits for
-			lim: nothing that is left can make it; lim is made by put(lim, 4) at t.fa:5:5; its req_count may be used up
-			1 more CF waits for what these would have made.`)
+			lim: no remaining CF can make it; lim is made by put(lim, 4) at t.fa:5:5; its req_count may be used up
+			1 more CF waits for their results.`)
 	})
 	t.Run("rules at the end", func(t *testing.T) {
 		same(t, `

@@ -38,7 +38,7 @@ func askSource(q *question) (any, error) {
 	named := slices.Contains(sourceEndings, strings.ToLower(filepath.Ext(file)))
 	if !named || !slices.ContainsFunc(snap.Model.Sites, func(s model.Site) bool { return s.File == file }) &&
 		!slices.ContainsFunc(snap.Model.Codes, func(c model.Code) bool { return c.File == file }) {
-		return nil, query.Bad("%.200q is no source of this run", file)
+		return nil, query.Bad("%.200q is not a source file of this run", file)
 	}
 	for _, dir := range []string{q.run.Dir(), filepath.Dir(q.run.Dir())} {
 		for _, name := range []string{filepath.FromSlash(file), filepath.Base(file)} {

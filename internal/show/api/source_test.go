@@ -27,9 +27,9 @@ func TestSource(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "p.fa"), []byte("one\ntwo"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{"p.fa": `"text":"one\ntwo"`, "../p.fa": "no source",
-		"run.json": "no source", "../../secret.fa": `"here":false`,
-		"/etc/passwd": "no source", "other.fa": "no source"} {
+	for file, want := range map[string]string{"p.fa": `"text":"one\ntwo"`, "../p.fa": "not a source file",
+		"run.json": "not a source file", "../../secret.fa": `"here":false`,
+		"/etc/passwd": "not a source file", "other.fa": "not a source file"} {
 		_, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/source?file="+url.QueryEscape(file))
 		if !strings.Contains(string(body), want) {
 			t.Errorf("%s: %s lacks %s", file, body, want)

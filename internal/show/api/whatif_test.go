@@ -245,7 +245,7 @@ func TestWhatIfBad(t *testing.T) {
 	for question, want := range map[string]string{
 		"nodes=0":                  `nodes="0": a whole number from 1 to 4096`,
 		"workers=x":                `workers="x": a whole number from 1 to 1024`,
-		"nodes=4096&workers=1024":  "4096 nodes with 1024 workers each: 4096, 1024, and 65536 workers in all are the most",
+		"nodes=4096&workers=1024":  "4096 nodes with 1024 workers each: the limits are 4096, 1024, and 65536 workers in all",
 		"latency=-1":               `latency="-1": a whole number from 0 to 1000000000000`,
 		"speed=nothing=2":          `the program has no code fragment "nothing"`,
 		"speed=step=0":             `speed="step=0": give CODE=FACTOR, with a factor from 0.001 to 1000`,

@@ -20,8 +20,8 @@ type NothingRecorded struct{ text string }
 func (e *NothingRecorded) Error() string { return e.text }
 
 // ErrNoEvents is that there are files, and nothing in them: there is nothing to report.
-var ErrNoEvents = errors.New("no event was left: the program was killed, or called _exit, before any was" +
-	" written (see --trace-flush)")
+var ErrNoEvents = errors.New("no event was written: the program was killed, or called _exit, too early" +
+	" (see --trace-flush)")
 
 // End completes the trace of a program that has ended: how it ended, and which lines its addresses are.
 // outcome is the error of the run, nil if it ended well. The trace of such a run is then given to check.

@@ -73,7 +73,7 @@ func (o *openMP) preloaded(library string) string {
 // nothing says why a program that ended well may have left no trace.
 func (o *openMP) nothing(program string) string {
 	if o.runtime == LLVM || o.runtime == Intel {
-		return fmt.Sprintf("nothing was recorded: %s never came to an OpenMP construct, or its %s is so old that it"+
+		return fmt.Sprintf("nothing was recorded: %s never reached an OpenMP construct, or its %s is so old that it"+
 			" has no tools interface (OMPT, from LLVM 8 on)", program, o.runtime)
 	}
 	return fmt.Sprintf("nothing was recorded: %s does not use OpenMP (was it compiled with -fopenmp?), or it never came"+

@@ -43,7 +43,7 @@ var kindTexts = map[trace.Kind]words.Phrase{
 		"{request}][, on behalf of {cf}]",
 		"{df} ({bytes}) получен от узла {from}, сообщение {message}[, ответ на запрос {request}][, ради {cf}]"},
 	trace.KindDFStored:  {"stored a copy of {df} ({size})", "сохранена копия {df} ({size})"},
-	trace.KindDFDropped: {"gave up a copy of {df} ({size})", "копия {df} больше не нужна ({size})"},
+	trace.KindDFDropped: {"dropped a copy of {df} ({size})", "копия {df} больше не нужна ({size})"},
 	trace.KindDFDestroy: {"destroyed DF {df} ({size}): {reason}", "уничтожен ФД {df} ({size}): {reason}"},
 	trace.KindDFDuplicate: {"DF {df} was assigned twice[, first by {first}][, then by {second}]",
 		"ФД {df} присвоен дважды[, сначала {first}][, затем {second}]"},

@@ -153,9 +153,9 @@ func (x *Index) Search(q string, limit int) ([]Found, error) {
 	limit = cmp.Or(limit, 50)
 	switch {
 	case limit < 0 || limit > 1000:
-		return nil, query.Bad("a limit of %d: it has to be from 1 to 1000", limit)
+		return nil, query.Bad("limit=%d: must be 1 to 1000", limit)
 	case len(q) > 1000:
-		return nil, query.Bad("what is searched for is %d bytes long; 1000 are the most", len(q))
+		return nil, query.Bad("the search text has %d bytes; the limit is 1000", len(q))
 	}
 	out := []Found{}
 	name := strings.TrimSpace(q)

@@ -30,7 +30,7 @@ var (
 	hadProcessor = phrase{", of which it had the processor for %s", ", из них процессор был занят им %s"}
 	lostBefore   = phrase{"before that, worker %d of node %d lost %s: %s",
 		"перед ним рабочий поток %d узла %d потерял %s: %s"}
-	started = phrase{"started on worker %d of node %d and had not ended when the trace ends",
+	started = phrase{"started on worker %d of node %d and was still running when the trace ended",
 		"начат рабочим потоком %d узла %d и к концу трассы не закончен"}
 	stoodFor     = phrase{"waited for %s for %s", "ждал %[2]s: %[1]s"}
 	makes        = phrase{"made %s", "вычислил %s"}
@@ -48,11 +48,11 @@ var (
 		"%s пришёл на узел %d по связи %s через %s"}
 	received = phrase{"%s came to node %d over link %s", "%s пришёл на узел %d по связи %s"}
 
-	notLookedAt = phrase{"no worker had looked at it when the trace ends",
+	notLookedAt = phrase{"no worker had handled it when the trace ended",
 		"к концу трассы ни один рабочий поток его не рассмотрел"}
-	neverStarted = phrase{"was ready and had not started when the trace ends",
+	neverStarted = phrase{"was ready and had not started when the trace ended",
 		"был готов и к концу трассы не начат"}
-	onItsWay = phrase{"was in flight to node %d when the trace ends",
+	onItsWay = phrase{"was in flight to node %d when the trace ended",
 		"к концу трассы был в пути на узел %d"}
 	waitsNotMade = phrase{"waits for %s, which was not made", "ждёт %s, который не вычислен"}
 	waitsMakers  = phrase{"waits for %s, which was not made; others of that name are made by %s",
@@ -61,11 +61,11 @@ var (
 		"ждёт %s, его вычислил бы %s, который тоже ждёт"}
 	waitsMay = phrase{"waits for %s, which may be made by %s, which waits, too",
 		"ждёт %s, его может вычислить %s, который тоже ждёт"}
-	waitsComing = phrase{"waits for %s, which was in flight to node %d when the trace ends",
+	waitsComing = phrase{"waits for %s, which was in flight to node %d when the trace ended",
 		"ждёт %s, который к концу трассы был в пути на узел %d"}
 	waitsGone = phrase{"waits for %s, which was made by %s and destroyed on node %d",
 		"ждёт %s, который вычислил %s и который уничтожен на узле %d"}
-	waitsMade = phrase{"waits for %s, which was made by %s on node %d and had not come when the trace ends",
+	waitsMade = phrase{"waits for %s, which was made by %s on node %d and had not arrived when the trace ended",
 		"ждёт %s, который вычислил %s на узле %d и который к концу трассы не пришёл"}
 	andMoreLines = phrase{"%d more lines are not shown", "и так далее: пропущено строк: %d"}
 )

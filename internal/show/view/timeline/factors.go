@@ -59,7 +59,7 @@ func (t *Timeline) Factors(q FactorQuery) (*FactorWindows, error) {
 		return nil, err
 	}
 	if q.Windows < 1 || q.Windows > maxWidth {
-		return nil, query.Bad("%d windows: there have to be from 1 to %d", q.Windows, maxWidth)
+		return nil, query.Bad("windows=%d: must be 1 to %d", q.Windows, maxWidth)
 	}
 	lanes, err := t.chosen(q.Lanes)
 	if err != nil {

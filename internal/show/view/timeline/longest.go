@@ -60,7 +60,7 @@ func (t *Timeline) Longest(q WaitQuery) (*Waits, error) {
 		return nil, err
 	}
 	if q.Windows < 1 || q.Windows > maxWidth {
-		return nil, query.Bad("%d windows: there have to be from 1 to %d", q.Windows, maxWidth)
+		return nil, query.Bad("windows=%d: must be 1 to %d", q.Windows, maxWidth)
 	}
 	f := t.fits(&q)
 	out := &Waits{From: q.From, To: q.To, Windows: make([]int64, q.Windows), Rows: []Wait{}}

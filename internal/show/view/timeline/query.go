@@ -55,7 +55,7 @@ func limit(n, standard int) (int, error) {
 	case n == 0:
 		return standard, nil
 	case n < 0 || n > maxLimit:
-		return 0, query.Bad("a limit of %d: it has to be from 1 to %d", n, maxLimit)
+		return 0, query.Bad("limit=%d: must be 1 to %d", n, maxLimit)
 	}
 	return n, nil
 }

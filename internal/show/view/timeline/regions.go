@@ -126,7 +126,7 @@ func (t *Timeline) Regions(q RegionQuery) (*Regions, error) {
 		return nil, err
 	}
 	if q.Width < 1 || q.Width > maxWidth {
-		return nil, query.Bad("a width of %d columns: it has to be from 1 to %d", q.Width, maxWidth)
+		return nil, query.Bad("width=%d: must be 1 to %d", q.Width, maxWidth)
 	}
 	lanes, err := t.chosen(q.Lanes)
 	if err != nil {

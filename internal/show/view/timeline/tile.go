@@ -43,7 +43,7 @@ func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 		return nil, query.Bad("by=%q: a tile is by \"code\" or by \"factor\"", q.By)
 	}
 	if q.Width < 1 || q.Width > maxWidth {
-		return nil, query.Bad("a width of %d columns: it has to be from 1 to %d", q.Width, maxWidth)
+		return nil, query.Bad("width=%d: must be 1 to %d", q.Width, maxWidth)
 	}
 	lanes, err := t.chosen(q.Lanes)
 	if err != nil {

@@ -41,7 +41,7 @@ const (
 func Why(m *model.Model, live, whole bool) (why words.Text, is bool) {
 	switch {
 	case live:
-		return words.Say("The run goes on: what it would do on another machine can be predicted when it is over.",
+		return words.Say("The run goes on: it can be predicted for other machines when it is over.",
 			"Запуск ещё идёт: что было бы на другой машине, можно предсказать, когда он закончится."), true
 	case m.Regions != nil:
 		return words.Say("This run has operations of threads, not CFs, and only CFs can be run in virtual time.",
@@ -143,7 +143,7 @@ func (p *Program) machine(q *Query) (m simulate.Machine, err error) {
 	m = p.s.Complete(m)
 	if m.Nodes > MostNodes || m.Workers > MostWorkers || m.Nodes*m.Workers > mostLanes ||
 		math.IsNaN(m.Latency+m.Bandwidth) {
-		return m, query.Bad("%d nodes with %d workers each: %d, %d, and %d workers in all are the most", m.Nodes,
+		return m, query.Bad("%d nodes with %d workers each: the limits are %d, %d, and %d workers in all", m.Nodes,
 			m.Workers, MostNodes, MostWorkers, mostLanes)
 	}
 	return m, nil
