@@ -8,8 +8,11 @@ import (
 	"time"
 )
 
+const longestWake = 200_000 // ns
+
 // here are costs of this machine, for recorded runs in which no worker was woken and no message sent. It
-// takes a few milliseconds, once.
+// takes a few milliseconds, once. On a machine that is busy now, threads wait for cores that the predicted run
+// would have: no wake-up counts for more than longestWake, which idle cores do not take.
 var here = sync.OnceValue(func() Costs {
 	const rounds, apart = 15, 500 * time.Microsecond // a thread, and its core, sleep only after a while
 	wake := make(chan time.Time, 1)
@@ -39,7 +42,7 @@ var here = sync.OnceValue(func() Costs {
 		runtime.KeepAlive(copied) // the copy is not left out
 	}
 	c := defaults // other programs made some of them longer
-	c.WakeNS, c.SignalNS, c.CopyNS = quick(wakes), quick(signals), quick(copies)
+	c.WakeNS, c.SignalNS, c.CopyNS = min(quick(wakes), longestWake), min(quick(signals), longestWake), quick(copies)
 	c.TransportNS = c.WakeNS
 	return c
 })
