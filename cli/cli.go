@@ -57,8 +57,8 @@ func execute(argv []string, io console.IO) int {
 	}
 	ctx, stop := console.Asked(context.Background())
 	defer stop()
-	// A second signal ends the process at once. Under mpirun one is no wish of the user's: whoever ends a job
-	// asks mpirun and the ranks, and mpirun asks the ranks again. It kills them, too, if need be.
+	// A second signal ends the process at once, but not under mpirun: there the ranks get a second one anyway,
+	// first from the terminal or the batch system, then from mpirun, which also kills them if need be.
 	context.AfterFunc(ctx, func() {
 		if crew.Ranks() > 1 {
 			time.Sleep(signalsAfter)

@@ -91,7 +91,7 @@ func writeText(io console.IO, text string) error {
 	return badInput(err)
 }
 
-// moduleDescription is what users are told about a module.
+// moduleDescription describes a module to users.
 type moduleDescription struct {
 	Name     string             `json:"name"`
 	On       bool               `json:"on"`
@@ -150,7 +150,7 @@ func typeName(p prof.Param) string {
 	return "string"
 }
 
-// text is what users are told, in lines of at most width columns if that is not 0.
+// text is the description in lines of at most width columns; 0: of any length.
 func (m *moduleDescription) text(color bool, width int) string {
 	var b strings.Builder
 	state := "off"

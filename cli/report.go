@@ -40,7 +40,7 @@ type reportOptions struct {
 	memory          memoryBudget
 }
 
-// reading says how a run's time is divided, and in which language that is told.
+// reading is the rule that divides a run's time, and the language of the report.
 type reading struct {
 	inputs string // all, data
 	rule   string // whyslow, source

@@ -352,7 +352,7 @@ func (r *programRun) part(ctx, after context.Context, std console.IO, endErr err
 func (r *programRun) report(ctx, after context.Context, io console.IO, outcome, endErr error) error {
 	reportErr := reportRun(after, io, &r.opt.report, r.opt.quiet, r.rec.Folder(), outcome)
 	r.rec.FinishSending(after, r.opt.quiet)
-	// A trace that is not complete is told of however the program ended; the report may fail because of it.
+	// Say that a trace is incomplete however the program ended; the report may fail because of it.
 	if outcome == nil {
 		endErr = cmp.Or(endErr, reportErr)
 	}

@@ -133,7 +133,7 @@ func (o *sendTraceOptions) source(ctx context.Context, dir string) (s stream.Sou
 	}, nil
 }
 
-// complete tells whether whoever wrote a node's file has completed it.
+// complete reports whether a node's file has been written to its end.
 func complete(path string) (whole bool) {
 	f, unreadable := tracefile.Open(path)
 	if unreadable != nil {

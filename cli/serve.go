@@ -91,7 +91,7 @@ standard output; Ctrl+C ends the collector.
 	return cmd
 }
 
-// closeWait is how long senders are told that the collector ends; it is long for busy machines, and a second
+// closeWait bounds how long the collector tells its senders that it ends. It suits busy machines; a second
 // Ctrl+C ends at once. What they sent is on the disk by then.
 const closeWait = 30 * time.Second
 

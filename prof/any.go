@@ -18,7 +18,7 @@ type Any struct {
 	// Time is when it happened, see Now.
 	Time int64
 	// Words are the fields in their order, one word each as in a trace; a list is the
-	// number of its elements and the elements. What a Name word means is told by Text only.
+	// number of its elements and the elements. Only Text resolves a Name word.
 	Words []uint64
 
 	stream *Stream

@@ -9,7 +9,7 @@ import (
 )
 
 // list is an ordered list of handlers of type F. It is replaced, never changed, so
-// that whoever emits can go through it without a lock.
+// that emitters can go through it without a lock.
 type list[F any] struct {
 	p atomic.Pointer[[]handler[F]]
 }

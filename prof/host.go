@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// RunFacts is what modules are told about the run.
+// RunFacts describe the run to modules.
 type RunFacts struct {
 	Program        string // name of its file
 	Args           []string
@@ -102,7 +102,7 @@ func (r *ModuleRun) Balancer() Balancer {
 	return r.balancer
 }
 
-// guard runs a step of a module: an error or a panic is told with the module's name.
+// guard runs a step of a module and reports an error or a panic with the module's name.
 func guard(name string, f func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -163,7 +163,7 @@ func (r *ModuleRun) Names() []string {
 	return names
 }
 
-// WantsDFs reports whether a module called Host.WantDFs: whoever describes DFs keeps their identities then.
+// WantsDFs reports whether a module called Host.WantDFs: then the identities of DFs are kept.
 func (r *ModuleRun) WantsDFs() bool { return r != nil && r.dfs }
 
 // Finish lets all modules write their results, closes their files and disconnects their handlers. No stream

@@ -29,7 +29,7 @@ type Output struct {
 	telling sync.WaitGroup
 }
 
-// dialTimeout is how long the start of the program waits for whoever listens for a module's output.
+// dialTimeout is how long the start of the program waits for the receiver of a module's output.
 const dialTimeout = 5 * time.Second
 
 // Open opens what a parameter like "file" names: "" the terminal (standard error of whyslow run), "-"

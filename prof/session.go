@@ -36,7 +36,7 @@ func Now() int64 { return clock.Now() }
 // among equals, in the goroutine that emits. They are called from many goroutines at once, and may emit
 // events of their own on the stream they are given. Lists they are given are valid during the call only.
 // Connecting and disconnecting is safe while others emit; an emission that has begun may still call what has
-// just been disconnected. A handler that panics is disconnected, and Report is told.
+// just been disconnected. A handler that panics is disconnected, and Report gets a line.
 type Session struct {
 	Events
 

@@ -207,7 +207,7 @@ func shortIdentity(identity []int64) []int64 {
 }
 
 // DefineDF gives a DF its name and identity list (creating node and number of its name, then the indices),
-// which is copied. Of a list of over 1024 elements, the last two tell the hash and the length of the whole.
+// which is copied. If a list has over 1024 elements, the last two are the hash and the length of the whole.
 func (w *Writer) DefineDF(df DF, name Name, identity []int64) {
 	identity = shortIdentity(identity)
 	d := &w.defs

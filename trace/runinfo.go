@@ -142,9 +142,9 @@ type NodeInfo struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// WriteRunInfo writes dir/run.json, replacing it at once: whoever reads it meanwhile sees the old or the new
-// one. dir is created if need be. Where the disk is too full for a second file the first is written over:
-// what went wrong must be told.
+// WriteRunInfo writes dir/run.json, replacing it at once: a reader sees the old one or the new
+// one. dir is created if need be. Where the disk is too full for a second file, the first is written over:
+// the file must say what went wrong.
 func WriteRunInfo(dir string, info *RunInfo) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -181,7 +181,7 @@ func (s *Stream) countDropped() {
 func (s *Stream) Flush() {
 	s.countDropped()
 	if s.lost > 0 {
-		// The loss is told even if no event follows.
+		// The loss is recorded even if no event follows.
 		s.change(make([]uint64, lostWords+1))
 		s.emitLost()
 	}

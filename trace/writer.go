@@ -41,7 +41,7 @@ type Options struct {
 	FlushEvery time.Duration
 	// OnError is called once, with the first error met in writing: from then on nothing
 	// of this node is recorded, and the program goes on. It is called in the goroutine
-	// that writes and must not use the Writer; nil: nobody is told before Close.
+	// that writes and must not use the Writer; nil: only Close returns it.
 	OnError func(error)
 }
 
@@ -280,8 +280,8 @@ func (w *Writer) run() {
 	}
 }
 
-// write writes the definitions made so far and then the buffer: whoever appended its events had made the
-// definitions before.
+// write writes the definitions made so far and then the buffer: definitions precede the events that use
+// them.
 func (w *Writer) write(f full) {
 	w.writeDefs()
 	rest := f.buf[f.from:f.n]

@@ -9,7 +9,7 @@ import (
 
 // Read by the assembly of Now. mult is zero until calibrate is done and stays
 // zero where the counter cannot be used; it is written last, and amd64 keeps
-// the order of stores, so that whoever sees it set sees the others too.
+// the order of stores, so that a reader that sees it set sees the others too.
 var (
 	origin uint64
 	base   int64

@@ -72,9 +72,9 @@ func Skew(offset time.Duration, ppm float64) error {
 	return nil
 }
 
-// Pair reads this clock and the monotonic clock of the host at one moment. Of several
-// attempts it takes the one with the narrowest bracket, some ten nanoseconds where
-// nothing interrupts. All processes of a host share the monotonic clock, so such pairs
+// Pair reads this clock and the monotonic clock of the host at one moment. It takes the
+// attempt with the narrowest bracket, some ten nanoseconds where nothing
+// interrupts. All processes of a host share the monotonic clock, so such pairs
 // tell how their own clocks differ. uncertain is half of the bracket, in nanoseconds.
 func Pair() (own, monotonic, uncertain int64) {
 	best := int64(math.MaxInt64)

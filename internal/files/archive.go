@@ -46,8 +46,8 @@ func IsArchive(name string) bool {
 	return err == nil && string(magic) == "\x1f\x8b\x08"
 }
 
-// Unpack gives the folder with the files of the trace in an archive. progress, if not nil, is told how many bytes
-// were unpacked so far. The error names the archive.
+// Unpack gives the folder with the files of the trace in an archive. progress, if not nil, gets the number of
+// bytes unpacked so far. The error names the archive.
 func Unpack(ctx context.Context, archive string, progress func(done int64)) (dir string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

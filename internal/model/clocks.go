@@ -12,7 +12,7 @@ import (
 
 // Clocks says how well the clocks of nodes in different processes agree. All but Nodes counts messages: DFs,
 // requests and CFs, between nodes of different processes, of which both ends were recorded; and of runs on
-// several hosts what collectives and locks ask for. Of a part of a run it tells what is in that part.
+// several hosts what collectives and locks ask for. For a part of a run, it covers that part.
 type Clocks struct {
 	Messages     int64
 	Raw          Disorder // by the clocks as they were

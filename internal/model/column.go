@@ -7,7 +7,7 @@ import "github.com/whyslow/whyslow/internal/memory"
 type column[T any] struct {
 	Full [][]T
 	Last []T
-	// Of what another process read: where the elements stand there, and, on the way, the ids that they name.
+	// For a column read by another process: where the elements stand there, and, in transit, the ids they name.
 	Place []uint32
 	IDs   []uint64
 

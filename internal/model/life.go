@@ -83,7 +83,7 @@ type Life struct {
 	Looked bool
 }
 
-// Step is told of a change of state at a node. A CF goes from node to node through CFMoving, which is at no
+// Step is called at each change of state on a node. A CF goes from node to node through CFMoving, which is at no
 // node.
 type Step func(t int64, node int32, from, to CFState)
 

@@ -16,8 +16,8 @@ import (
 // A span of a thread's time says how long it ran, waited for a core and waited for page faults. It may have
 // many CFs, and time between them. Where the CPU time of a CF was measured by itself, it stays. To the
 // others, and to the gaps, goes what is left of the span's CPU time, shortest first: times are cut at one
-// length, so that they add up to it. For whoever was pre-empted among CFs of microseconds stands out by a
-// thousand times. What each is short of was spent off the core, and the span's reasons for that are divided
+// length, so that they add up to it. A pre-empted CF among CFs of microseconds is a
+// thousand times as long. The time cut off was spent off the core, and the span's reasons for that are divided
 // in proportion.
 
 // OffProcessor tells why the thread was off its core during an execution, and before it, in nanoseconds.

@@ -130,7 +130,7 @@ type Lock struct {
 	Holds []Hold // in order of time
 }
 
-// Hold is the time in which a node had a lock. Of the two ends one may not have been recorded.
+// Hold is the time in which a node had a lock. One of its ends may be missing in the trace.
 type Hold struct{ Acquired, Released LockRef }
 
 // threadLog collects the regions of one stream.

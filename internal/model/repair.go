@@ -142,7 +142,7 @@ type walk struct {
 	since, put int64
 }
 
-// vertex is a place on the way, seen by whoever follows a walk: at its own time at the node's clock is
+// vertex is a place on the path of a walk: at its own time at the node's clock is
 // corrected to base, and with repairs to time; before what happens there put it forward it was before.
 type vertex struct{ at, base, before, time int64 }
 
@@ -153,7 +153,7 @@ func (w *walk) left(t int64) int64 {
 	return max(0, w.put-(t-w.since)/wearOff)
 }
 
-// to goes to a time, without what happens there. see is told of all places on the way where the way bends.
+// to goes to a time, but not through what happens there. see is called at every place where the path bends.
 func (w *walk) to(t int64, see func(vertex)) vertex {
 	for l := w.clock.syncs; w.knot < len(l) && l[w.knot].Time < t; {
 		k := l[w.knot].Time

@@ -84,9 +84,9 @@ func (m *Model) Numbers(g procs.Group) (numbers, first []uint32, err error) {
 	return numbers, first, nil
 }
 
-// JoinDFs joins what processes know of DFs, with models of BuildShare: each gives what it knows, if anything,
-// of those that others may know, too, and is told what all of them know. All members of g call it. One
-// process alone is told nothing.
+// JoinDFs joins what processes know of DFs, with models of BuildShare: each gives what it knows
+// of those that others may know too, and gets what all of them know. All members of g call it. A single
+// process gets nothing.
 func JoinDFs[T any](m *Model, g procs.Group, know func(df DF) (T, bool), join func(x, y T) T,
 	told func(df DF, v T)) error {
 	type known struct {

@@ -18,7 +18,7 @@ import (
 //
 // Shadows are made of threads as they stand in the model: those who know everything of a thread deal with its
 // clock, its losses and visits that never ended. Only where clocks are repaired (regions_clocks.go)
-// collectives and locks are told before, with raw times, to the process that does it.
+// does the process that repairs them get collectives and locks before, with raw times.
 
 // shadow leaves out of a thread what others need not know.
 func (t *Thread) shadow(m *Model) Thread {

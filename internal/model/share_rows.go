@@ -20,13 +20,13 @@ type parcel struct {
 	packing *renaming
 }
 
-// record is what is told of one stream.
+// record is what a process sends of one stream.
 type record struct {
 	Node, ID int
 	Rows     rows
 }
 
-// subject is what a record is about; whoever has to do with that is told of it.
+// subject is what a record is about; it goes to every process concerned with that.
 type subject uint8
 
 const (

@@ -36,7 +36,7 @@ type stream struct {
 	log        *threadLog // nil: it entered no region
 }
 
-// facts of a stream that every process is told.
+// facts of a stream that every process gets.
 type facts struct {
 	Node, ID                int
 	Count                   [trace.FirstUserKind]uint64

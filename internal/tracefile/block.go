@@ -114,7 +114,7 @@ type Output interface {
 	Close() error
 }
 
-// BlockFile writes blocks to a file. Its first failure to do so is told by Failed.
+// BlockFile writes blocks to a file. Failed returns its first error.
 type BlockFile struct {
 	Failed  bool
 	out     Output

@@ -133,7 +133,7 @@ func (f *File) add(b Block) {
 	}
 }
 
-// MaxProblems bounds what is told of one file.
+// MaxProblems bounds the problems listed for one file.
 const MaxProblems = 1000
 
 // Note notes a problem of the file, and returns it for its details to be filled in.
@@ -401,7 +401,7 @@ type streamEnd struct {
 	last int64  // time
 }
 
-// cutEarlier reports whether the blocks missing before b are told of already.
+// cutEarlier reports whether the blocks missing before b are listed already.
 func (f *File) cutEarlier(b *Block) bool {
 	return slices.ContainsFunc(f.Found, func(p Problem) bool {
 		return p.Kind == Truncated && p.Stream == int(b.Stream) && p.Offset < b.At && p.To <= b.First && p.Timed

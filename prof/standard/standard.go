@@ -26,7 +26,7 @@ type Modules struct{ run *prof.ModuleRun }
 // on, and has the events on that events_config.json there names; without that file all are. Without
 // modules_settings.json no module runs. sets are parameters beyond those of the file, such as
 // "perfetto_module.enabled=true" or "perfetto_module.file=pi.json". The trace is the recording's own, so
-// trace_writer_module has no effect. What is skipped in the files is told on standard error. It must be
+// trace_writer_module has no effect. What is skipped in the files is listed on standard error. It must be
 // called before the first event, and before others change which events are on.
 func Start(rec *prof.Recording, dir string, sets ...string) (*Modules, error) {
 	plan, err := config.Load(dir, config.Flags{NoTrace: true, Sets: sets}, prof.Modules())

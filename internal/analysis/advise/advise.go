@@ -27,7 +27,7 @@ import (
 )
 
 // Input is what is known of a run. Model and SLOU are needed; everything else may be nil: rules that need it
-// are silent or work with less. Of several processes, each gives its model, and rank 0 the rest.
+// are silent or work with less. In a group of processes each gives its model, and rank 0 the rest.
 type Input struct {
 	Model     *model.Model
 	SLOU      *slou.Result

@@ -21,7 +21,7 @@ type facts struct {
 	least  int64        // bytes, see traps.go; 0 where it does not matter
 }
 
-// found is what one process found. Of a run of regions there is only Awaited.
+// found is what one process found. Runs of regions have Awaited only.
 type found struct {
 	Part   *executions // nil where nothing is to be worked out again
 	Nodes  map[int]siteTime

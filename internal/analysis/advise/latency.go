@@ -107,7 +107,7 @@ func (a *advisor) flows() []*flow {
 	return list
 }
 
-// sum works out what is told of all transfers together.
+// sum computes the totals of all transfers.
 func (f *flow) sum(r *replay) {
 	f.pairs, f.messages, f.bytes, f.astray, f.asked, f.users = 0, 0, 0, 0, 0, 0
 	slices.SortFunc(f.ways, func(i, k int32) int {

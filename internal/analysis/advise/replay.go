@@ -13,7 +13,7 @@ import (
 //
 // A replay works the recorded run out again, every worker running the same CFs in the same order. An
 // execution starts when its worker is free and its CF and inputs have come, plus the time that really passed
-// after the last of these. Of a transfer, changes alter the times of messages on links; the rest stays. With
+// after the last of these. Changes alter only the time that a transfer's messages spend on links. With
 // nothing changed the replay gives exactly the recorded times.
 //
 // Building costs one pass over executions and inputs (part.go), a replay one pass over the edges, some 20 ns
@@ -238,7 +238,7 @@ func (r *replay) lateBy(e uint32, handedOut int64) int64 {
 
 // merged is the change that one CF does the work of so many: as many CFs as now, each at its share of the
 // cost of one, to be created, asked for, sent, delivered and dispatched. What runs less often than that
-// stays. Of the time for which workers had no core, a part follows the number of CFs, see
+// stays. Part of the time for which workers had no core follows the number of CFs, see
 // (*advisor).ownDoing. So does what CFs on their way to other nodes take beyond the latency of the link.
 func (r *replay) merged(times int64, part float64, latency int64) change {
 	runs := make([]int64, len(r.m.Codes))

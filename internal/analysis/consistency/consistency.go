@@ -1,6 +1,6 @@
-// Package consistency tells whether a trace contradicts itself: ends without starts, receipts without
-// sendings, copies that are never given up. Findings point to faults of whoever recorded the trace, or to
-// clocks that disagree.
+// Package consistency checks whether a trace contradicts itself: ends without starts, receipts without
+// sends, copies that are never dropped. Findings point to faults in the recording, or to clocks that
+// disagree.
 //
 // Every stream is read once, in order. What can be checked within a stream is checked at once (stream.go).
 // What needs several streams is collected as facts by CF, DF and message (facts.go) and joined afterwards

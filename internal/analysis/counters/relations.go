@@ -9,9 +9,9 @@ import (
 // Relations: the edges between CFs and DFs
 //
 // A CF has an edge to every DF that its present or next execution reads or makes, from the CF's creation, or
-// the end of the execution before, to the end of that execution. What an execution reads is told when it
-// starts, and before that by what the CF has asked for or waits for; what it makes, by the DFs it made. So
-// edges of the last moments of a run that goes on may become known later.
+// the end of the execution before, to the end of that execution. An execution's start tells what it
+// reads; before that, so do the CF's requests and waits. The DFs it made tell what it makes. So a live run
+// may learn of edges of its last moments later.
 //
 // The CF is where it is at the moment; the DF is at its home, the node that keeps it and is asked for it. An
 // edge with both ends on a node is an inner relation of that node. Any other one is an outer relation of both

@@ -254,7 +254,7 @@ func tooOften(m *model.Model, g procs.Group) (map[model.DF]int32, error) {
 			extra[df] = -n
 		}
 	}
-	// Of a DF whose balance, of all processes, is negative, it matters how often each saw it destroyed.
+	// Where a DF's balance over all processes is negative, it matters how often each saw it destroyed.
 	left, seen, number := map[uint64]int32{}, map[uint64]int32{}, map[uint64]model.DF{}
 	err := model.JoinDFs(m, g, func(df model.DF) (int32, bool) {
 		return balance[df], balance[df] != 0 || destroyed[df] != 0

@@ -15,9 +15,9 @@ import (
 // starts, one more CF is running and one less is ready. Such sums do not depend on the order in which blocks
 // arrive, and take as much memory for an hour as for a minute.
 //
-// They are kept by level and stretch of time; stretches get longer with the run. Of a stretch is known by how
-// much the level changed, and when on average. So means over stretches and values at their ends are exact.
-// Extremes within a stretch are not known.
+// They are kept by level and stretch of time; stretches get longer with the run. A stretch holds by how much
+// the level changed, and when on average. So means over stretches and values at their ends are exact, but
+// extremes within a stretch are unknown.
 //
 // Where all was recorded, a model says the same but for this: a CF that runs again counts as gone between its
 // executions; a message flies as long as the messages of its link do on average; weights other than 1 are not

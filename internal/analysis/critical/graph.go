@@ -18,8 +18,8 @@ import (
 // executions, several at once; each keeps its edges to itself, so that nothing is copied or counted before.
 // What follows from the graph are single passes over the executions in the order of before.
 //
-// Of several processes that share a run each finds the holds of its own executions, then one puts them
-// together (whole.go).
+// When several processes share a run, each finds the holds of its own executions, and one joins them
+// (whole.go).
 
 // graph is the executions of a run with what held them up.
 type graph struct {

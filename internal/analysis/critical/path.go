@@ -14,8 +14,8 @@ import (
 // The walk has one position that only decreases, as in slou.Divide. Every step takes what lies between the
 // time it names and the position, so the steps tile the run whatever the trace holds. At an execution the
 // walk takes the time of the execution and goes on with the hold that has no play. slou's own rule divides
-// what lies between that hold and the start of the execution. The rule is told about this one input only, and
-// about those that were asked for late, where control held the execution up. So it follows that input, or the
+// what lies between that hold and the start of the execution. The rule sees only this input, and
+// those that were requested late, where control held the execution up. So it follows that input, or the
 // CF itself, over the links it came.
 
 // Kind is what a step of the path is.

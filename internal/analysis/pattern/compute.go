@@ -200,7 +200,7 @@ func problems(r *model.Regions) (out []words.Text) {
 	return out
 }
 
-// mostUnfinished is how many collectives that some threads never came to are told of.
+// mostUnfinished bounds how many collectives are listed that some threads never reached.
 const mostUnfinished = 3
 
 // unfinished says who was waited for in vain.

@@ -43,7 +43,7 @@ type run struct {
 	begins []bool   // by worker: its CF is one of those created whose turn it is
 	wakes  []uint32 // by worker: 1 + the node whose receiver of messages it woke last
 	by     uint32   // 1 + the worker that does what happens; 0: none does
-	// Where no core is to spare, whoever receives messages takes one from a worker. In a recorded run with
+	// Where no core is to spare, the receiving thread takes one from a worker. In a recorded run with
 	// messages that is part of what was measured; in one without them (crowded) it comes on top.
 	crowded bool
 	debt    float64 // ns so taken that no worker has lost yet
@@ -104,8 +104,8 @@ func (s *Simulator) Run(ctx context.Context, m Machine) (*Result, error) {
 	return s.run(ctx, m, nil)
 }
 
-// Watch is told of every execution of user code: on which worker, numbered through all nodes, from when to
-// when in nanoseconds, and its number. Those of a worker come in order.
+// Watch is called for every execution of user code with its worker, numbered through all nodes, its start and
+// end in nanoseconds, and its number. Those of a worker come in order.
 type Watch func(worker int, from, to int64, execution int)
 
 // Watched is Run that tells what happens.

@@ -27,17 +27,17 @@ type Config struct {
 	Limits  Limits // zero values mean DefaultLimits
 	// Forward, where its Addr is set, is a collector that gets every run, too.
 	Forward stream.Target
-	// OnRun is told of the folder of each run when its first sender comes, in the lifetime of the collector;
-	// Runs tells of those collected before. Many goroutines may call it at once; it must return soon.
+	// OnRun gets the folder of each run when the run's first sender comes, in the lifetime of the collector;
+	// Runs lists those collected before. Many goroutines may call it at once; it must return soon.
 	OnRun func(dir string)
 	// Keep, if not 0, is how long a run is kept that nothing more comes of; then it is removed.
 	Keep time.Duration
 	// MaxSize, if not 0, is how many bytes all runs may take before the oldest are removed. Runs that are being
 	// sent count, but are not removed.
 	MaxSize int64
-	// OnRemoved, if not nil, is told of the folder of each run that the collector has removed.
+	// OnRemoved, if not nil, gets the folder of each run that the collector has removed.
 	OnRemoved func(dir string)
-	// Notify is told, in one line each, what a user should know. Many goroutines may call it at once.
+	// Notify gets what a user should know, a line each. Many goroutines may call it at once.
 	Notify func(line string)
 }
 

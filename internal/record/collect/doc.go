@@ -1,5 +1,5 @@
 // Package collect receives what the senders of package stream send. It keeps each run as an ordinary trace in
-// a folder, which whoever shows it follows as it grows.
+// a folder, which can be followed as it grows.
 //
 // # Problem and plan
 //

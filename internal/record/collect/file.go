@@ -33,7 +33,7 @@ type file struct {
 	have *tracefile.Have     // what it holds, while it is closed; nil: not known
 }
 
-// open makes k the owner and returns what there is. Who was the owner before is told and cut off.
+// open makes k the owner and returns what there is. It tells the previous owner and cuts it off.
 func (f *file) open(k *conn, node int) (have tracefile.Have, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -103,7 +103,7 @@ type counter struct {
 	by map[string]int64
 }
 
-// host is whom a counter counts for an address. Whoever has an IPv6 address has the 2^64 of its network, too.
+// host is whom a counter counts for an address. The owner of an IPv6 address has the 2^64 of its network too.
 func host(addr string) string {
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *limited) CloseWrite() error {
 }
 
 // Server returns an HTTP server with time limits on what comes before a handler: slow headers, idle
-// connections, TLS. notify, if not nil, is told in one line of a handler that panics.
+// connections, TLS. notify, if not nil, gets a line about each handler that panics.
 func Server(h http.Handler, limits Limits, notify func(line string)) (*http.Server, error) {
 	if err := limits.check(); err != nil {
 		return nil, err

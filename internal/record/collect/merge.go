@@ -15,10 +15,10 @@ import (
 // worst has the ways a run can end, the worst last.
 var worst = []string{trace.EndedDone, trace.EndedInterrupted, trace.EndedStuck, trace.EndedFailed}
 
-// merge makes one RunInfo of what the senders of a run say. Of a node its own sender tells;
-// otherwise the first sender that knows something does, in the order of their nodes. The
-// run has ended when all have sent everything, in the worst way that any of them tells. Those of whom
-// nothing is kept count for nothing, unless there are no others: they may never send anything.
+// merge joins what the senders of a run say into one RunInfo. A node's own sender describes it, or
+// else the first sender that knows something, in the order of their nodes. The run has ended when
+// all have sent everything; the worst ending that any of them reports counts. Senders of whom nothing
+// is kept do not count, unless there are no others: they may never send anything.
 //
 // broken says why a node cannot be written here.
 func merge(id string, senders []*sender, broken map[int]string) *trace.RunInfo {

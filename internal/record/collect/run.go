@@ -90,7 +90,7 @@ func (r *run) make() error {
 }
 
 // there fails if the folder was removed or replaced: nothing is written to what is not the collector's. All
-// senders are told then, and the run begins anew when they come again; r.mu is held. Its error is a Refusal.
+// senders hear of it, and the run begins anew when they return; r.mu is held. Its error is a Refusal.
 func (r *run) there() error {
 	if !r.lost {
 		st, err := os.Stat(r.dir)

@@ -66,8 +66,8 @@ func init() {
 // Each stream hands over its buffer when that is full or a second old. Records of different streams are not
 // in the order of time; readers do not ask for that.
 //
-// What a worker stores or drops has the time of the CF that did it, and is told a little later. So DFHeld is
-// added up in order of time, and what changes at the same time counts together, as in the report: otherwise
+// Stores and drops have the time of the CF that did them, and arrive a little later. So DFHeld is
+// added up in order of time, and changes at the same time count together, as in the report: otherwise
 // its peaks would be higher than what was ever held.
 //
 // Arrows are made of the message's number in the records of sending and receipt ("bind_id"). Records for
@@ -166,7 +166,7 @@ func (m *Perfetto) Start(h *prof.Host) error {
 	m.nodes = map[int]*perfettoNode{}
 	m.tids = m.run.PID + m.run.Nodes + m.run.Nodes*m.threads()
 	m.streams = prof.NewPerStream(h.Session(), m.join)
-	// Of the process that there is at least: a list of records cannot begin with a comma.
+	// The first process opens the list, which cannot begin with a comma.
 	m.nodes[m.run.Node] = &perfettoNode{}
 	if err := m.write(m.appendProcess([]byte("[\n"), m.run.Node)); err != nil {
 		return err

@@ -103,7 +103,7 @@ func (w *TraceWriter) Start(h *prof.Host) error {
 		if w.dir = h.String("dir"); w.dir == "" {
 			return errors.New("dir: no folder for the trace is given")
 		}
-		// Of several processes each finds files of the others; whoever made the folder for them has looked.
+		// Each of several processes finds files of the others; the process that made the folder has looked.
 		if entries, err := os.ReadDir(w.dir); err == nil && len(entries) > 0 && h.Run().Processes < 2 {
 			return fmt.Errorf("%s: already there and not empty; choose another name or remove it", w.dir)
 		}

@@ -122,7 +122,7 @@ func (r *Recording) agreeOnRun() error {
 	return err
 }
 
-// startModules starts the modules, and tells whoever reads or gets the trace what run it is of.
+// startModules starts the modules, and writes to which run the trace belongs.
 func (r *Recording) startModules(terminal io.Writer, uses []prof.Use, plan *config.Plan) error {
 	o, c := r.opt, r.crew
 	r.Session = prof.New()

@@ -79,7 +79,7 @@ func (c *Conn) Next() (Frame, error) {
 	return f, err
 }
 
-// chunk is how much is written within one time limit, so that a slow connection is told from a dead one.
+// chunk is how much is written within one time limit. It tells a slow connection from a dead one.
 const chunk = 32 << 10
 
 // Write writes whole frames. It fails where the other end takes nothing for too long, and after Cut.

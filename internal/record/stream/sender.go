@@ -26,7 +26,7 @@ type Config struct {
 	Within  time.Duration // for connecting, until the welcome; default 10 s
 	Retry   time.Duration // the first wait before connecting again, doubled each time; default 100 ms
 	Longest time.Duration // the longest such wait; default 15 s
-	// Notify is told, in one line each, that the collector cannot be reached, can again, or refuses.
+	// Notify gets a line when the collector cannot be reached, can be reached again, or refuses.
 	Notify func(line string)
 }
 

@@ -68,8 +68,8 @@ func followFiles(ctx context.Context, s *Sender, path string,
 		return s.putInfo(ctx, now)
 	}
 	var bare time.Time // when something was met without a run.json
-	// Before anything else it is told what run this is: until then there is no connection, and the window, once
-	// full, would stay full.
+	// First it learns what run this is: until then there is no connection, and the window, once full, would
+	// stay full.
 	begin := func(draining bool) error {
 		now := info(in)
 		if now == nil && told == nil {

@@ -142,7 +142,7 @@ func (s *Sender) next(b []byte) []byte {
 			s.dropLong(it)
 		}
 		if send {
-			// What comes before a block and is lost is told before it: the collector takes no gaps otherwise.
+			// Losses before a block are sent before it: the collector takes no other gaps.
 			b = s.tellLost(b, it.node)
 			s.counted++
 			b = append(b, it.frame...)

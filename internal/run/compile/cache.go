@@ -1,6 +1,6 @@
 // Package compile runs compilers and linkers and keeps what they make in one cache, by content.
 //
-// Whoever needs something compiled describes a Step: a command and everything it depends on. Program is the
+// Callers describe a Step: a command and everything it depends on. Program is the
 // common step: sources compiled one by one and linked. Make runs a step, or finds its result.
 //
 // The cache is a folder of the user's, shared by all processes. All names in it but tmp-* are hashes:
@@ -96,8 +96,8 @@ func Open(dir, cwd string) (*Cache, error) {
 	return &Cache{Dir: dir, Note: note, cwd: cwd, begin: begin}, nil
 }
 
-// private makes the cache folder, or finds it. Whoever can write to it can run code as this user. So a folder
-// that others can write to is left alone, and one beside it is taken.
+// private makes the cache folder, or finds it. Anyone who can write to it can run code as this user. So it leaves a
+// folder alone that others can write to, and takes one beside it.
 func private(dir string) (used, note string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", "", err

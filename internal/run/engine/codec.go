@@ -206,7 +206,7 @@ func (k *codec) cf(c *cf) {
 	signed(k, &c.iter.counter)
 }
 
-// remains carries what is left on a node. Of a CF only what explains it goes along.
+// remains carries what is left on a node, CFs with only what explains them.
 func (k *codec) remains(r *remains) {
 	list(k, &r.cfs, func(l **leftover) {
 		if k.unpacking {

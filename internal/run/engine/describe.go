@@ -55,8 +55,8 @@ func (e *engine) setDescriber() {
 
 // identities maps the numbers of a node's DFs to what they stand for. A number is known from before its first
 // event until after its last one: as long as the store has a cell for it, or a CF has it among its inputs. It
-// also stays known while it is one of the last retiredLength numbers that its shard gave up, for whoever is
-// in the middle of an event.
+// also stays known while it is one of the last retiredLength numbers that its shard gave up, for events
+// that are just being emitted.
 //
 // A nil *identities knows nothing and does nothing.
 type identities struct {

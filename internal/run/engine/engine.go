@@ -12,8 +12,8 @@
 //
 // # The end
 //
-// Engine.busy counts workers that are not parked, messages under way and CFs held back. Whoever wakes a
-// worker counts it first, so zero means that nothing can happen any more: the run is over, and CFs that
+// Engine.busy counts workers that are not parked, messages under way and CFs held back. A worker is
+// counted before it is woken, so zero means that nothing can happen any more: the run is over, and CFs that
 // still exist can never finish. The count changes only when a worker parks or a message is sent; running CFs
 // costs nothing.
 //
@@ -183,7 +183,7 @@ const stopGrace = 2 * time.Second
 
 // Run executes the program. It returns *StuckError if CFs are left that can never run, *ProgramError if user
 // code failed or a rule was broken, ErrInterrupted if ctx was cancelled; the Result is valid in all these
-// cases. With Config.Part every process calls it, with one node each: what it returns is told there.
+// cases. With Config.Part every process calls it, with one node each; see there for what it returns.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	var p *process
 	if cfg.Part != nil {

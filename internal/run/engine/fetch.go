@@ -2,8 +2,8 @@ package engine
 
 // How a CF gets its inputs. It requests them wave by wave: a DF indexed by another DF comes after that. Then
 // it waits for the first missing input only: the answer queues the CF again, and the worker looks at the next
-// one. With one worker this gives the order that LuNA programs see. Readiness (all inputs here) is recorded
-// by whoever brings the last input; if all came while the CF was queued, by the worker that notices.
+// one. With one worker this gives the order that LuNA programs see. The goroutine that
+// brings the last input records readiness; if all came while the CF was queued, the worker that notices does.
 
 import (
 	"github.com/whyslow/whyslow/internal/run/cpp"

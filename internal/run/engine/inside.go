@@ -21,7 +21,7 @@ import (
 // The start of a CF that is expected to be short is recorded with its end (call). If it proves long, the
 // watch records its start: it takes the worker's stream while the worker is inside.
 //
-// Of many processes each watches its own workers and tells node 0, which speaks.
+// In a run of many processes each watches its own workers and tells node 0, which speaks.
 
 // watch sees to it that CFs that do not come back are named.
 type watch struct {

@@ -1,7 +1,7 @@
 package engine
 
 // DFs follow the CFs that a balancer moves. A CF that was moved keeps its larger outputs at the node where
-// it ran. Their home, the node that the locator names, is told so (Kept). It still counts their requests,
+// it ran. Their home, the node that the locator names, learns it (Kept). It still counts their requests,
 // checks that they are assigned once, and knows when they are to be destroyed, but passes requests on
 // (Forward). At the end of a DF it tells the keeper how many there were (Done); the keeper forgets the DF
 // when it has served them.
@@ -67,8 +67,8 @@ func (a *actor) keeps(c *cf, id *ident, v cpp.Value, count int32, made bool, hom
 	return true
 }
 
-// passOn has the keeper of a DF answer a request. Of a CF here that may follow the DF it only notes where
-// that is.
+// passOn has the keeper of a DF answer a request. If a CF here may follow the DF, it only notes where
+// the DF is.
 func (a *actor) passOn(id *ident, num trace.DF, w waiter, keeper int, size int64) {
 	if w.c == nil {
 		a.forward(id, int(w.node), w.req, keeper)

@@ -91,8 +91,8 @@ const (
 )
 
 var (
-	// Whoever starts processes kills them about a second after having asked them to end: until then the trace
-	// must be whole.
+	// mpirun kills processes about a second after it has asked them to end: until then the trace must be
+	// complete.
 	interruptGrace = 250 * time.Millisecond // for workers in user code
 	meetGrace      = 150 * time.Millisecond // for a group that may not meet any more
 	leftGrace      = 150 * time.Millisecond // after that, for others to say which CFs they leave

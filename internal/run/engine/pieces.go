@@ -8,7 +8,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
-// pieces is how many iterations of the innermost loop around a statement are told apart.
+// pieces is how many iterations of the innermost loop around a statement are kept apart.
 const pieces = 64
 
 // times is how long the CFs of a statement took. What iterates does the same work again and again, each time

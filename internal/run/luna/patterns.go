@@ -34,8 +34,8 @@ func (d dfPattern) String() string {
 	return d.name + "[" + strings.Join(d.indices, "][") + "]"
 }
 
-// maxPatterns bounds how many DFs are told of a statement, and maxSteps how much is looked at to find them:
-// subs that call each other several times would take for ever. maxRecursion bounds how deep recursive subs
+// maxPatterns bounds how many DFs are listed for a statement, and maxSteps the search for them, which
+// would take for ever where subs call each other several times. maxRecursion bounds how deep recursive subs
 // are followed for a CF.
 const (
 	maxPatterns  = 32

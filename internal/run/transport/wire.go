@@ -79,8 +79,7 @@ type received struct {
 }
 
 // Cut takes one message off the front of b and returns the rest. The message keeps nothing of b. Its values
-// named in parts are unset: whoever receives their bytes sets them. On an error nothing is left to be
-// released.
+// named in parts are unset until their bytes are received. On an error nothing is left to be released.
 func Cut(b []byte) (m *Message, parts []Part, rest []byte, err error) {
 	d := cutter{b: b}
 	r := &received{}

@@ -96,8 +96,8 @@ func (s *Server) removable(r *live.Run) bool {
 	return s.cfg.Token != "" && s.cfg.Collector != nil && s.cfg.Collector.Removable(r.Dir())
 }
 
-// remove removes a collected run from the disk. Whoever may look has shown the token, if there is one; where
-// there is none, anybody could.
+// remove removes a collected run from the disk. Every client has shown the token, if there is one; without
+// one, anybody could remove runs.
 func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 	run := s.runOf(w, r)
 	if run == nil {

@@ -24,7 +24,7 @@ type sourceFile struct {
 // maxSource is how long a source may be that is shown.
 const maxSource = 1 << 20
 
-// sourceEndings are those of files that are shown: whoever made a trace may name any file.
+// sourceEndings are those of files that are shown: a trace may name any file.
 var sourceEndings = []string{".fa", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".go", ".upc"}
 
 // askSource reads a source file from the folder of the trace, or from the one that it is in: usually the

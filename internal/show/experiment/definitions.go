@@ -23,7 +23,7 @@ var definitions = []struct {
 // network are links like those of a cluster: 10 Gbit/s.
 var network = []string{"--link-latency=20us", "--link-bandwidth=1250M"}
 
-// What mpirun is told about the links between ranks: which of Open MPI's ways to transfer bytes are used.
+// Options of mpirun for the links between ranks: which of Open MPI's ways to transfer bytes are used.
 var (
 	sharedMemory = []string{"--mca", "pml", "ob1", "--mca", "btl", "self,vader"}
 	tcp          = []string{"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"}

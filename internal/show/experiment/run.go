@@ -33,8 +33,8 @@ func (p *Point) line(whyslow, programs string, more ...string) []string {
 	return append(line, p.Args...)
 }
 
-// mpiEnvironment lets mpirun start as many ranks as it is told to: by root, more than there are cores, and,
-// since threads of a rank share the cores with those of the others, not bound to any.
+// mpiEnvironment lets mpirun start any number of ranks, as root, and more than there are cores. Ranks are not
+// bound to cores, since their threads share the cores with those of other ranks.
 var mpiEnvironment = []string{
 	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",

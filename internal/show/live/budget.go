@@ -19,8 +19,8 @@ import (
 // of long runs. If that does not suffice, the run that takes most is given up: questions about it get one
 // line that says so, until nobody has asked for a while. The others go on.
 
-// work is the context of what is computed for a run. Its error is the reason why it ended, so that whoever
-// asked gets that.
+// work is the context of what is computed for a run. Its error is the reason why it ended, for those who
+// asked.
 type work struct{ context.Context }
 
 func (w work) Err() error {

@@ -8,8 +8,8 @@ import (
 )
 
 // Factors divides an interval of the run: as slou divides the newest snapshot. Time after that, and what a
-// worker did after its last event, counts as "undivided" while the run continues. Of a run that is too long
-// for one snapshot, the past is in its history; what neither knows is undivided as well.
+// worker did after its last event, counts as "undivided" while the run continues. If a run is too long
+// for one snapshot, its history has the past; time that neither knows is undivided as well.
 func (r *Run) Factors(ctx context.Context, q timeline.FactorQuery) (*timeline.FactorWindows, error) {
 	s, err := r.Snapshot(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
-// lazy is a value that is computed once, when first asked for; whoever asks meanwhile waits. Its computation
+// lazy is a value that is computed once, when first asked for; later callers wait for it. Its computation
 // must not depend on the request that happened to be first.
 type lazy[T any] struct {
 	mu   sync.Mutex

@@ -23,7 +23,7 @@
 // Memory: a model takes about 14 bytes an event, what is derived from it up to 45 more. If a trace is too
 // long for Options.Memory, and the run is over, its columns go to disk (memory.Spill), so that a snapshot has
 // all of it. Otherwise a snapshot has the newest part of the run, or the part that a query asks for, and
-// nothing that depends on the rest is told (Partial).
+// answers nothing that depends on the rest (Partial).
 // Sums by worker and factor of older parts are kept (history.go). They are exact for time that a snapshot of
 // the whole run knew. Later parts are divided without events far before them, so a CF that waited for data
 // made long ago may be divided differently. Properties of nodes and links are sums over all events
@@ -75,7 +75,7 @@ type Options struct {
 	Memory int64
 	// Spill lets a run that is over and takes more have its columns on disk.
 	Spill bool
-	// Progress, if not nil, is told how many bytes of the trace have been read for a snapshot, and of how many.
+	// Progress, if not nil, gets how many bytes of the trace have been read for a snapshot, and of how many.
 	Progress func(done, total int64)
 	// Alive says whether the program of a run without an end still runs, and whether that is known.
 	// nil: it is looked up on this host.

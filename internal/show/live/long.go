@@ -19,7 +19,7 @@ type long struct {
 	batch    trace.Batch
 }
 
-// read takes in what has arrived. What cannot be read is among the problems of whoever follows the run.
+// read takes in what has arrived. The follower of the run lists what cannot be read among its problems.
 func (l *long) read(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

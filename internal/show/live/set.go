@@ -32,7 +32,7 @@ type shared struct {
 	news   news // a run was added or removed, or its state is another one
 }
 
-// news tells whoever waits that something has changed. Its zero value is ready.
+// news wakes all who wait for a change. Its zero value is ready.
 type news struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed with the next change; nil: nobody waits

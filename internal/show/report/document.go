@@ -210,8 +210,8 @@ func (g *grid) small(ns, whole int64) bool {
 // ratio is a number that is shown in per cent.
 type ratio float64
 
-// cell writes a value: a cell, a name, a number, or something of the package words. Of a share the tooltip is
-// its time. Nil is what is not known.
+// cell writes a value: a cell, a name, a number, or something of the package words. The tooltip of a share is
+// its time. Nil stands for the unknown.
 func (g *grid) cell(v any) cell {
 	switch v := v.(type) {
 	case cell:

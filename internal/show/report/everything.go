@@ -99,7 +99,7 @@ type Wanted struct {
 	// Whole reads the model of the whole run, for what several processes cannot do together. One process need
 	// not give it: its model is whole.
 	Whole func() (*model.Model, error)
-	// Progress, if not nil, is told what is being done; by several goroutines.
+	// Progress, if not nil, gets the step at hand; several goroutines call it.
 	Progress func(what string)
 }
 
@@ -111,7 +111,7 @@ var errNoFactors = errors.New("it rests on the factors, which could not be compu
 
 const (
 	defaultWindows = 120
-	// maxGroups is how many groups of a split are told apart.
+	// maxGroups is how many groups of a split are kept apart.
 	maxGroups = 1000
 )
 
@@ -211,9 +211,9 @@ func (c *computation) forecast(g procs.Group) (err error) {
 	return err
 }
 
-// Compute does all analyses of a run, several at once. Of a group of processes each calls it with the same
-// want and with its model from model.BuildShare; that of rank 0 gets the result, the same as of one process
-// that has the whole trace, the others get nil. A group of nil is one of one. An analysis that fails is noted
+// Compute does all analyses of a run, several at once. In a group each process calls it with the same
+// want and with its model from model.BuildShare; rank 0 gets the result, the same as one process with the
+// whole trace would, and the others get nil. A nil group is a group of one. An analysis that fails is noted
 // in Everything.Failed and leaves the others alone; an error is returned only when a ctx ends.
 func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*Everything, error) {
 	if g == nil || g.Size() == 1 {

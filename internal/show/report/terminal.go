@@ -368,7 +368,7 @@ func fit(heads []head, wide []int, room int) (limit, n int) {
 
 func width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-// clip cuts a name to so many columns. Of a call path it leaves out the beginning: "… > rank > upc_barrier".
+// clip cuts a name to so many columns, a call path at its beginning: "… > rank > upc_barrier".
 func clip(s string, limit int, path bool) string {
 	r := []rune(s)
 	if len(r) <= limit {

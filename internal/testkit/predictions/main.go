@@ -3,9 +3,9 @@
 //
 //	go run ./internal/testkit/predictions [-runs 8] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
 //
-// Every shape runs several times, in turns with the others. Of the half that other programs of the computer
-// disturbed least, the run whose wall time is the median is what is predicted, and what others are predicted
-// from; half the distance between the longest and the shortest is the noise that no prediction can go below.
+// Every shape runs several times, in turns with the others. The half that other programs disturbed least
+// counts. Its run of median wall time is the one to predict, and to predict from; half the distance between
+// its longest and shortest run is the noise that no prediction can go below.
 package main
 
 import (

@@ -162,7 +162,7 @@ func (p *textParser) failAt(at int, format string, args ...any) {
 	p.stop(&SyntaxError{p.line, at + 1, fmt.Sprintf(format, args...)})
 }
 
-// stop keeps the first error. The line then is at its end for whoever goes on reading.
+// stop keeps the first error. The line is then at its end for further reads.
 func (p *textParser) stop(err error) {
 	if p.err == nil {
 		p.err = err

@@ -184,7 +184,7 @@ func atomics() []function {
 }
 
 // collective returns a function of an active set. sent and received are the bytes of one member, in C. For
-// shmem_collect, members are told as if all contributed alike.
+// shmem_collect, members count as if all contributed alike.
 func collective(name, c, kind string, own []param, root, sent, received string, work ...param) function {
 	params := append([]param{{c + " *", "target"}, {"const " + c + " *", "source"}}, own...)
 	params = append(append(append(params, members...), work...), psync)

@@ -85,7 +85,7 @@ func named(f *elf.File, offsets []uint64, types ...elf.SymType) map[uint64]elf.S
 		return !slices.Contains(types, elf.ST_TYPE(s.Info)) || s.Section == elf.SHN_UNDEF || s.Name == "" ||
 			s.Value+s.Size < s.Value
 	})
-	// Of several at one address the last is taken: the longest, and what everybody may call.
+	// Of several symbols at one address the last counts: the longest, and a global one.
 	slices.SortStableFunc(symbols, func(a, b elf.Symbol) int {
 		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Size, b.Size),
 			cmp.Compare(elf.ST_BIND(a.Info)&elf.STB_GLOBAL, elf.ST_BIND(b.Info)&elf.STB_GLOBAL))

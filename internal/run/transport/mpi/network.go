@@ -15,8 +15,8 @@ package mpi
 // encoded into a part as well. Messages of a link arrive in order: those behind one whose parts are under way
 // wait.
 //
-// Sending. Send appends to the queue of the link. Whoever gets the lock sends what is in the queues, in
-// batches as large as the queues are long; the others leave, since the holder looks again after unlocking. So
+// Sending. Send appends to the queue of the link. The goroutine that gets the lock sends all
+// queued messages in one batch; the others leave, since the holder looks again after unlocking. So
 // a lone message goes out at once from its sender's goroutine, and many share one lock and one MPI call.
 // Nobody waits for a link: what the window (windowBytes, windowOps) does not allow stays queued until
 // something arrives. The window also bounds the memory a receiver allocates in advance.
@@ -25,8 +25,8 @@ package mpi
 // happened for a moment it sleeps: it sets its word in memory shared by the processes of the host, looks once
 // more, and waits on the word (a futex). Senders look at the word after sending and wake it. Processes on
 // other hosts cannot; if there are any, naps end by themselves, after minNap at first, up to maxNap. The same
-// holds while something large is under way: MPI must be polled at both ends, and whoever polls wakes the
-// other end. MPI may also hold back a small message when the receiver is slow, and call it sent. So whoever
+// holds while something large is under way: MPI must be polled at both ends, and a poll at one end wakes the
+// other. MPI may also hold back a small message when the receiver is slow, and call it sent. So whoever
 // has sent maxUnpolled bytes wakes the pump of its own process, and all naps begin short: what was held back
 // waits at most twice as long as necessary. The moment lasts minSpin to maxSpin. If messages tend to arrive
 // as soon as this process sleeps, it was in the way, because there are fewer cores than processes: the moment
@@ -35,7 +35,7 @@ package mpi
 // A worker without work receives messages itself (Serve): it is awake, and most messages are for it. Then no
 // thread is woken between a message and the CF that it makes ready, which would take ten times as long as all
 // the rest. Meanwhile its word is 2 and the pump sleeps, without senders knowing. At the end it sets the word
-// to 1 and looks once more for what was sent before. Whoever receives, worker or pump, has the turn.
+// to 1 and looks once more for what was sent before. The receiver, worker or pump, has the turn.
 //
 // The end. Closing a network only stops delivery: the pump goes on, so that the other ends do not hang, and
 // drops what arrives. Before MPI ends, or another network begins, all processes tell each other how many

@@ -72,7 +72,7 @@ type EventRow struct {
 	// Readable names, "mult[1][2]" and "x[3]"; "" if the trace does not say.
 	CFTitle string `json:"cf_title,omitempty"`
 	DFTitle string `json:"df_title,omitempty"`
-	// Of a created CF: the DFs that its executions are given, and those that it makes.
+	// For the creation of a CF: the DFs that its executions read and make.
 	Neighbours string `json:"neighbours,omitempty"`
 }
 

@@ -16,8 +16,8 @@ import (
 //
 // Numbers are counted by value, rounded to eleven significant bits, so that any number of them takes little
 // memory and counts of several goroutines can be added: quantiles and bins are within 0.1 %, those of whole
-// numbers up to 2048 exact, as are count, min, max, mean and sum always. Of other values those told most
-// often are listed; where there are more than maxValues different ones, those that come late are not counted.
+// numbers up to 2048 exact, as are count, min, max, mean and sum always. Of other values the most
+// frequent are listed; beyond maxValues different ones, later ones are not counted.
 
 const (
 	maxValues = 1 << 16
@@ -71,7 +71,7 @@ type ValueCount struct {
 }
 
 // UserEvents returns the statistics of the events of user namespaces in an interval, most frequent kinds
-// first. Kinds of the same name that nodes declare with other fields are told apart.
+// first. Kinds of the same name that nodes declare with other fields are kept apart.
 func UserEvents(ctx context.Context, l *eventlist.List, from, to int64) ([]UserEventStats, error) {
 	parts := make([]map[userKey]*userKind, eventlist.Workers())
 	for i := range parts {

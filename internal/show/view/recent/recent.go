@@ -20,7 +20,7 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// New makes a list of so many values at most. gone is told of each value that is given up; nil: nobody is.
+// New makes a list of at most so many values. gone, if not nil, gets each value that is given up.
 func New[K comparable, V any](most int, gone func(V)) *List[K, V] {
 	return &List[K, V]{most: most, gone: gone}
 }

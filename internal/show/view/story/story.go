@@ -2,8 +2,8 @@
 // fragments by what people call them.
 //
 // A story says only what was recorded. Every line has a time and a node and may lead on to a CF or DF; a
-// trace that was cut short or damaged has fewer lines, and what stands out of order there is told in the
-// order of the times.
+// trace that was cut short or damaged has fewer lines, and what is out of order there is sorted
+// by time.
 package story
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// How much is told of what there is much of.
+// Limits on the lines of a story.
 const (
 	namesShown  = 3    // in a line
 	linesShown  = 20   // of one kind of line
@@ -68,7 +68,7 @@ func (w *teller) say(t int64, node int, cf model.CF, df model.DF, text phrase, a
 	w.tell(t, node, cf, df, text, func() string { return w.text(text, args...) })
 }
 
-// tell adds a line of a kind, of which only the first are told.
+// tell adds a line of a kind; only the first ones of a kind are kept.
 func (w *teller) tell(t int64, node int, cf model.CF, df model.DF, kind phrase, text func() string) {
 	if t == model.None {
 		return

@@ -11,7 +11,7 @@ import (
 // phrase is a sentence, or a part of one.
 type phrase = words.Phrase
 
-// What is told of a CF.
+// Lines about a CF.
 var (
 	created     = phrase{"was created on node %d", "создан на узле %d"}
 	createdBy   = phrase{"was created on node %d by %s", "создан на узле %d, создал его %s"}
@@ -70,7 +70,7 @@ var (
 	andMoreLines = phrase{"%d more lines are not shown", "и так далее: пропущено строк: %d"}
 )
 
-// What is told of a DF.
+// Lines about a DF.
 var (
 	dfMadeBy = phrase{"was made by %s on node %d", "вычислен на узле %[2]d, вычислил его %[1]s"}
 	dfMade   = phrase{"was made on node %d", "вычислен на узле %d"}
