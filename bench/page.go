@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The page of results, docs/benchmarks.md, is a head and a section for each bench. A comment begins each
-// section and names the bench, so that one bench can renew its own and leave the others as they are.
+// The page of results, docs/benchmarks.md, is a head, written by hand, and a section for each bench. A comment
+// begins each section and names the bench, so that one bench can renew its own and leave the rest as it is.
 
 const pageHead = "# Benchmarks\n\n" +
 	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, or sections of it, if you add the names of\n" +
@@ -55,10 +55,13 @@ func (b *bench) section(name string) string {
 	return strings.Trim(out.String(), "\n") + "\n"
 }
 
-// page puts a page together, old sections where a bench has not run.
+// page puts a page together: the old head, and old sections where a bench has not run.
 func (b *bench) page(old string) string {
 	kept := sections(old)
 	page := pageHead
+	if head, _, ok := strings.Cut(old, sectionBegin); ok {
+		page = strings.TrimRight(head, "\n") + "\n"
+	}
 	for _, c := range benches {
 		text := b.section(c.name)
 		if text == "" {
