@@ -252,6 +252,10 @@ func Make[T any](m *Model, n int) []T { return memory.Make[T](m.spill, n) }
 // Append is append, with the list where Make would put it.
 func Append[T any](m *Model, list []T, v T) []T { return memory.Append(m.spill, list, v) }
 
+// Scratch is a Spill for what is not needed as long as the model, to be closed; nil where columns are in
+// memory.
+func (m *Model) Scratch() *memory.Spill { return m.spill.Beget() }
+
 // OnDisk tells whether the columns are in a Spill.
 func (m *Model) OnDisk() bool { return m.spill != nil }
 

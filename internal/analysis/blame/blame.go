@@ -53,9 +53,6 @@ type Place struct {
 	Line int    `json:"line"`
 }
 
-// maxPieces bounds the memory of what Compute has to keep of the division of time: 3.6 GB.
-const maxPieces = 64 << 20
-
 // Compute tells who is to blame in a run. All members of g call it with the same options, but for
 // Options.SLOU, each with its model from model.BuildShare; procs.Alone has the whole model. Member 0 gets the
 // result, the others nil. It fails when ctx ends, or when the parts do not add up, which is an error of this
@@ -63,6 +60,8 @@ const maxPieces = 64 << 20
 func Compute(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Result, error) {
 	opt.Depth, opt.Waits, opt.Overhead = cmp.Or(opt.Depth, 8), cmp.Or(opt.Waits, 20), cmp.Or(opt.Overhead, 0.1)
 	b := &blamer{m: m, g: g, opt: opt, many: int64(max(m.Workers(), 1)), within: opt.Within.Of(m)}
+	b.scratch = m.Scratch()
+	defer b.scratch.Close()
 	if err := b.divide(ctx); err != nil {
 		return nil, err
 	}
@@ -109,9 +108,7 @@ func (b *blamer) divide(ctx context.Context) (err error) {
 	if b.has, err = procs.FromMember(b.g, 0, b.has); err != nil {
 		return err
 	}
-	b.workers, err = slou.Pieces(ctx, b.m, slou.Options{Rule: b.opt.Rule,
-		Patterns: b.opt.Patterns, MaxPieces: maxPieces}, b.g)
-	if err != nil {
+	if err = b.keepPieces(ctx, b.scratch); err != nil {
 		return err
 	}
 	b.own[0], b.own[1] = b.m.OwnExecutions()

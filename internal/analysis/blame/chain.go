@@ -78,7 +78,7 @@ func newChaser(b *blamer, near []uint32) *chaser {
 }
 
 // budget is how many steps a worker's waits have by the nanosecond.
-func (b *blamer) budget(pieces []slou.Piece) float64 {
+func (b *blamer) budget(pieces []piece) float64 {
 	var ns int64
 	for i := range pieces {
 		if pieces[i].Factor == slou.FactorS {
@@ -92,7 +92,7 @@ func (b *blamer) budget(pieces []slou.Piece) float64 {
 // follow gives the time of the pieces of S in a wait, all with the same producer and consumer, to what the
 // producer was doing. start is when the worker started the CF it starved for; the end of the run in the tail.
 // budget is of the worker.
-func (c *chaser) follow(wait []slou.Piece, start int64, budget float64) {
+func (c *chaser) follow(wait []piece, start int64, budget float64) {
 	p := &wait[0]
 	until, ns := wait[len(wait)-1].To, int64(0)
 	c.pursuit = pursuit{Hole: c.Hole[:0], From: p.From, Pos: until, been: c.been[:0]}
@@ -233,10 +233,10 @@ func (c *chaser) back(cf model.CF, e int) (next model.CF, source slou.Source) {
 
 // executed gives the time of an execution, from a time to Pos, to what its worker did.
 func (c *chaser) executed(id model.WorkerID, from int64) {
-	c.each(id, from, func(p *slou.Piece) (Activity, int64) {
+	c.each(id, from, func(p *piece) (Activity, int64) {
 		switch {
 		case p.Factor.Info().CutOut:
-			return Waiting, c.tree.name(p.Waiting())
+			return Waiting, c.tree.name(c.waiting(p))
 		case p.Part.Info().Inside:
 			return activityOf[p.Part], 0
 		}
@@ -246,7 +246,7 @@ func (c *chaser) executed(id model.WorkerID, from int64) {
 
 // queued gives the time that a CF was ready to what its worker executed meanwhile.
 func (c *chaser) queued(id model.WorkerID, from int64) {
-	c.each(id, from, func(p *slou.Piece) (Activity, int64) {
+	c.each(id, from, func(p *piece) (Activity, int64) {
 		if p.Factor == slou.FactorU || p.Part.Info().Inside || p.Factor.Info().CutOut && p.Consumer != 0 {
 			return Queued, int64(c.m.CodeOf(p.Consumer))
 		}
@@ -255,11 +255,11 @@ func (c *chaser) queued(id model.WorkerID, from int64) {
 }
 
 // each gives the pieces of a worker to activities, latest first. What there is no piece of is lost.
-func (c *chaser) each(id model.WorkerID, from int64, what func(p *slou.Piece) (Activity, int64)) {
+func (c *chaser) each(id model.WorkerID, from int64, what func(p *piece) (Activity, int64)) {
 	if from = max(from, c.From); from >= c.Pos {
 		return
 	}
-	var list []slou.Piece
+	var list []piece
 	i := -1
 	if id.Node < len(c.first) && c.first[id.Node]+id.Worker < len(c.pieces) {
 		k := c.first[id.Node] + id.Worker
@@ -281,7 +281,7 @@ func (c *chaser) each(id model.WorkerID, from int64, what func(p *slou.Piece) (A
 
 // seek gives the last piece that begins before a time, -1 for none. It widens the search from a piece near
 // it.
-func seek(list []slou.Piece, near int, t int64) int {
+func seek(list []piece, near int, t int64) int {
 	from, to := near, near // the piece is in [from-1, to)
 	for step := 1; from > 0 && list[from-1].From >= t; step *= 2 {
 		from = max(from-step, 0)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 )
 
@@ -140,6 +141,7 @@ func (b *blamer) sentOf(names map[nameKey]*Sent, k nameKey) *Sent {
 func (b *blamer) counted(g *model.Message) bool { return b.m.Counted(g) && slou.Underway(g, b.within) }
 
 // flows collects what went over each link. All messages that came over one are in the model of one process.
+// Flights are counted first: lists that grow would be copied again and again.
 func (b *blamer) flows(flows map[slou.Link]*flow) {
 	each := func(list []model.Message, add func(f *flow)) {
 		for i := range list {
@@ -157,14 +159,27 @@ func (b *blamer) flows(flows map[slou.Link]*flow) {
 			case g.Received < g.Sent:
 				f.Backwards++
 			default:
-				f.flights = append(f.flights, flight{g.Sent, g.Received, g.Bytes})
+				f.Flights++
 			}
 		}
 	}
+	var requests []model.Message
+	if len(b.m.Requests) > 0 {
+		requests = b.m.Requests[1:]
+	}
 	each(b.m.DFMessages, func(f *flow) { f.DFs++ })
 	each(b.m.Moves, func(f *flow) { f.CFs++ })
-	if len(b.m.Requests) > 0 {
-		each(b.m.Requests[1:], func(f *flow) { f.Requests++ })
+	each(requests, func(f *flow) { f.Requests++ })
+	for _, f := range flows {
+		f.flights = memory.Make[flight](b.scratch, int(f.Flights))[:0]
+	}
+	for _, list := range [][]model.Message{b.m.DFMessages, b.m.Moves, requests} {
+		for i := range list {
+			if g := &list[i]; b.counted(g) && g.Sent != model.None && g.Received >= g.Sent {
+				f := flowOf(flows, g.From, g.To)
+				f.flights = append(f.flights, flight{g.Sent, g.Received, g.Bytes})
+			}
+		}
 	}
 }
 
@@ -200,7 +215,6 @@ func (f *flow) measure() {
 		busy = x
 	}
 	end()
-	f.Flights = int64(len(f.flights))
 	f.flights = nil
 }
 

@@ -83,7 +83,7 @@ func (b *blamer) story(x *wait) openWait {
 	}
 	producers, parts := map[model.CF]int64{}, map[slou.Part]int64{}
 	var part slou.Part
-	var longest *slou.Piece
+	var longest *piece
 	for i := range x.pieces {
 		p := &x.pieces[i]
 		switch p.Factor {
@@ -102,7 +102,7 @@ func (b *blamer) story(x *wait) openWait {
 				part = p.Part
 			}
 		case slou.FactorW:
-			w.For = p.Waiting()
+			w.For = b.waiting(p)
 		}
 	}
 	if longest != nil {
@@ -127,12 +127,13 @@ func (b *blamer) story(x *wait) openWait {
 }
 
 // flight tells of a piece of L. What leaves the node where the CF is to run is a request: the DF comes there.
-func (b *blamer) flight(x *wait, p *slou.Piece, start int64) Flight {
-	f := Flight{Link: p.Link.String(), NS: p.To - p.From}
+func (b *blamer) flight(x *wait, p *piece, start int64) Flight {
+	link := p.Link()
+	f := Flight{Link: link.String(), NS: p.To - p.From}
 	if p.DF == 0 {
 		return f
 	}
-	f.DF, f.Request = b.m.DFString(p.DF), int(p.Link.From) == x.node
+	f.DF, f.Request = b.m.DFString(p.DF), int(link.From) == x.node
 	if i, ok := b.m.Creation(p.DF, start); ok {
 		f.Size = b.m.MadeSize[i]
 	}

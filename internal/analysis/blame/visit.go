@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 )
@@ -22,9 +23,11 @@ type blamer struct {
 	executions int64  // of all
 	many       int64  // workers of all nodes, counted once
 	has        factors
-	workers    []slou.WorkerPieces
+	scratch    *memory.Spill // of what is kept until the end; nil: ordinary memory
+	workers    []workerPieces
+	names      waitNames
 	first      []int          // by node: the number of its first worker among all
-	pieces     [][]slou.Piece // by number of a worker: those of workers
+	pieces     [][]piece      // by number of a worker: those of workers
 	within     model.Interval // what counts
 	dfWait     []int64        // by DF: L while it was on a link; added to by several goroutines
 }
@@ -56,13 +59,13 @@ func (b *blamer) visit(ctx context.Context) ([]*workerSums, error) {
 		b.first = append(b.first, all)
 		all += len(b.m.Nodes[i].Workers)
 	}
-	b.pieces = make([][]slou.Piece, all)
+	b.pieces = make([][]piece, all)
 	for _, w := range b.workers {
 		b.pieces[b.first[w.Node]+w.Worker] = w.Pieces
 	}
 	near := make([][]uint32, procs.Lanes(0, len(b.workers))) // by lane
 	if b.has.L {
-		b.dfWait = make([]int64, b.m.DFs())
+		b.dfWait = memory.Make[int64](b.scratch, b.m.DFs())
 	}
 	workers := make([]*workerSums, len(b.workers))
 	err := procs.Each(ctx, 0, len(workers), func(lane, i int) (err error) {
@@ -138,14 +141,14 @@ func (b *blamer) worker(ctx context.Context, i int, near []uint32) (*workerSums,
 }
 
 // part is what a worker has within the part of the run that counts.
-func (b *blamer) part(w *slou.WorkerPieces) *slou.WorkerPieces {
+func (b *blamer) part(w *workerPieces) *workerPieces {
 	if b.opt.Within == nil {
 		return w
 	}
 	first := sort.Search(len(w.Pieces), func(i int) bool { return w.Pieces[i].To > b.within.From })
 	end := first + sort.Search(len(w.Pieces)-first,
 		func(i int) bool { return w.Pieces[first+i].From >= b.within.To })
-	out := &slou.WorkerPieces{Node: w.Node, Worker: w.Worker, Pieces: slices.Clone(w.Pieces[first:end])}
+	out := &workerPieces{Node: w.Node, Worker: w.Worker, Pieces: slices.Clone(w.Pieces[first:end])}
 	for i := range out.Pieces {
 		p := &out.Pieces[i]
 		p.From, p.To = max(p.From, b.within.From), min(p.To, b.within.To)
@@ -161,7 +164,7 @@ func (b *blamer) ran(w *model.Worker, e int) bool {
 
 // wholeWait gives the end of the pieces from k on that are S with the same producer and consumer, and W and
 // losses between them.
-func wholeWait(list []slou.Piece, k int) int {
+func wholeWait(list []piece, k int) int {
 	p, end := &list[k], k+1
 	for j := end; j < len(list); j++ {
 		switch q := &list[j]; {
@@ -174,9 +177,10 @@ func wholeWait(list []slou.Piece, k int) int {
 	return end
 }
 
-func (s *workerSums) onLink(p *slou.Piece) {
+func (s *workerSums) onLink(p *piece) {
 	ns := p.To - p.From
-	flowOf(s.Links, p.Link.From, p.Link.To).WaitNS += ns
+	link := p.Link()
+	flowOf(s.Links, link.From, link.To).WaitNS += ns
 	key := nameKey{s.m.DFName[p.DF], -1}
 	if p.Producer != 0 {
 		key.Code = int32(s.m.CodeOf(p.Producer))
@@ -188,7 +192,7 @@ func (s *workerSums) onLink(p *slou.Piece) {
 }
 
 // findWaits finds the longest waits of a worker: neighbouring pieces without useful work for the same CF.
-func (s *workerSums) findWaits(w *slou.WorkerPieces) {
+func (s *workerSums) findWaits(w *workerPieces) {
 	if s.longest.n <= 0 {
 		return
 	}
@@ -212,7 +216,7 @@ func (s *workerSums) findWaits(w *slou.WorkerPieces) {
 }
 
 // waits tells whether a worker did nothing for its CFs.
-func waits(p *slou.Piece) bool {
+func waits(p *piece) bool {
 	return p.Factor != slou.FactorU && p.Factor != slou.FactorLoss && !p.Part.Info().Inside
 }
 
@@ -222,7 +226,7 @@ type wait struct {
 	from, to     int64
 	consumer     model.CF
 	ns           [slou.FactorLoss + 1]int64
-	pieces       []slou.Piece
+	pieces       []piece
 }
 
 func compareWaits(a, b *wait) int {

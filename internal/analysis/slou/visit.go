@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"sync/atomic"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 )
@@ -82,33 +82,55 @@ func (p *Piece) extend(next *Piece) bool {
 	return true
 }
 
-// WorkerPieces are the pieces of one worker in order of time.
-type WorkerPieces struct {
+// Kept is what was kept of the pieces of one worker, in order of time.
+type Kept[T any] struct {
 	Node, Worker int
-	Pieces       []Piece
+	Pieces       []T
 }
+
+// WorkerPieces are all of the pieces of one worker.
+type WorkerPieces = Kept[Piece]
 
 // Pieces gives every piece of the time of the workers of own nodes, as Visit does: 64 bytes each. All members
 // of g call it with the same options. It fails at all members when it fails at one.
 func Pieces(ctx context.Context, m *model.Model, opt Options, g procs.Group) ([]WorkerPieces, error) {
-	out, index := []WorkerPieces{}, map[model.WorkerID]int{}
+	return Keep(ctx, m, opt, g, nil, func(p *Piece) Piece { return *p })
+}
+
+// Keep gives what keep makes of each piece, in a Spill, if it is not nil. keep is called by several goroutines
+// at once. Otherwise it is as Pieces.
+func Keep[T any](ctx context.Context, m *model.Model, opt Options, g procs.Group, to *memory.Spill,
+	keep func(*Piece) T) ([]Kept[T], error) {
+	out, index := []Kept[T]{}, map[model.WorkerID]int{}
 	for id := range m.OwnWorkers() {
 		index[id] = len(out)
-		out = append(out, WorkerPieces{Node: id.Node, Worker: id.Worker})
+		out = append(out, Kept[T]{Node: id.Node, Worker: id.Worker})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var n atomic.Int64
 	return out, Visit(ctx, m, opt, g, func(id model.WorkerID, pieces iter.Seq[[]Piece]) {
-		var parts [][]Piece // one list that grew would be copied again and again
+		var parts [][]T // one list that grew would be copied again and again
+		own := 0
 		for list := range pieces {
 			if opt.MaxPieces > 0 && n.Add(int64(len(list))) > int64(opt.MaxPieces) {
 				cancel(fmt.Errorf("the workers' time has more than %d pieces, which is too much to keep: "+
 					"idle workers have one for every CF that the others wait for", opt.MaxPieces))
 				return
 			}
-			parts = append(parts, slices.Clone(list))
+			part := memory.Make[T](to, len(list))
+			for i := range list {
+				part[i] = keep(&list[i])
+			}
+			parts, own = append(parts, part), own+len(list)
 		}
-		out[index[id]].Pieces = slices.Concat(parts...)
+		if own == 0 {
+			return
+		}
+		all := memory.Make[T](to, own)[:0]
+		for _, part := range parts {
+			all = append(all, part...)
+		}
+		out[index[id]].Pieces = all
 	})
 }
