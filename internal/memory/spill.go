@@ -54,6 +54,7 @@ const (
 	spillLarge = 1 << 20  // columns from this size on have a part of their own
 	spillAlign = 64
 	spillEvery = 10 * time.Millisecond
+	spillRest  = 4 // times that long where there is much room
 )
 
 // NewSpill makes a Spill in a folder on disk: the first of dirs that has room for so many bytes. Of these
@@ -161,25 +162,28 @@ func (r *resident) remove(of *Spill) {
 
 // watch lets go of pages when there are too many in memory.
 func (r *resident) watch(stop <-chan struct{}) {
-	tick := time.NewTicker(spillEvery)
+	tick := time.NewTimer(spillEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-tick.C:
-			r.drop()
+			tick.Reset(r.drop())
 		}
 	}
 }
 
-// drop lets go of parts until there is room for what comes before the next look.
-func (r *resident) drop() {
+// drop lets go of parts until there is room for what comes before the next look, and says when that is due.
+func (r *resident) drop() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	most := r.allowed()
-	if spillResident() <= most/4*3 {
-		return
+	switch now := spillResident(); {
+	case now <= most/2:
+		return spillRest * spillEvery
+	case now <= most/4*3:
+		return spillEvery
 	}
 	n := 0
 	for n < len(r.parts) && spillResident() > most/2 {
@@ -187,6 +191,7 @@ func (r *resident) drop() {
 		n++
 	}
 	r.parts = append(r.parts[n:], r.parts[:n]...)
+	return spillEvery
 }
 
 // SpillDirs are folders for a Spill of a trace: the user's cache, and beside the trace.

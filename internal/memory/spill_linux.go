@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,10 +33,18 @@ func spillUnmap(b []byte) { _ = unix.Munmap(b) }
 // spillDrop lets go of the pages of a mapping; the file keeps what is in them.
 func spillDrop(b []byte) { _ = unix.Madvise(b, unix.MADV_DONTNEED) }
 
+// statm is opened once: it is read again and again.
+var statm = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/statm") })
+
 // spillResident is how many bytes of files the process has in memory.
 func spillResident() int64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if f := bytes.Fields(text); err == nil && len(f) > 2 {
+	file, err := statm()
+	if err != nil {
+		return 0
+	}
+	var text [128]byte
+	n, _ := file.ReadAt(text[:], 0) // it is shorter
+	if f := bytes.Fields(text[:n]); len(f) > 2 {
 		pages, _ := strconv.ParseInt(string(f[2]), 10, 64) // 0 where it is no number
 		return pages * int64(os.Getpagesize())
 	}

@@ -246,11 +246,7 @@ func (b *builder) crossings(process []int) (out []Crossing) {
 	}
 	messages(b.messages.size(), func(s *stream) (_, _ *column[end]) { return &s.Sent, &s.Received })
 	messages(b.requests.size(), func(s *stream) (_, _ *column[end]) { return &s.Asked, &s.AskedHere })
-	var moves []Move
-	for _, s := range b.streams {
-		each(&s.Moves, func(v *Move) { moves = memory.Append(b.spill, moves, *v) })
-	}
-	for _, g := range b.m.journeys(moves) { // the order of times of one node does not depend on clocks
+	for _, g := range b.journeys(b.spill) { // the order of times of one node does not depend on clocks
 		if g.Sent != None && g.Received != None {
 			add(Crossing{From: g.From, To: g.To, Sent: g.Sent, Received: g.Received})
 		}

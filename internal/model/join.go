@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/procs"
 )
 
@@ -373,7 +374,10 @@ func (r *receipts) sort(m *Model) {
 
 func (b *builder) joinMoves() {
 	m := b.m
-	m.Moves = m.journeys(gathered(b, func(s *stream) *column[Move] { return &s.Moves }))
+	m.Moves = b.journeys(m.spill)
+	for _, s := range b.streams {
+		s.Moves = column[Move]{}
+	}
 	if len(m.Moves) == 0 {
 		return
 	}
@@ -384,13 +388,41 @@ func (b *builder) joinMoves() {
 	m.moved[0] = 0 // what no CF is said to have done
 }
 
+// movesByCF are the moves of all streams by CF, then time. Most CFs move once, so it is a counting sort, and
+// the few moves of one are sorted.
+func (b *builder) movesByCF() []Move {
+	next := memory.Make[uint32](b.spill, b.cfs.size()+1)
+	n := 0
+	for _, s := range b.streams {
+		each(&s.Moves, func(v *Move) { next[v.CF+1]++ })
+		n += s.Moves.len()
+	}
+	for cf := range b.cfs.size() {
+		next[cf+1] += next[cf]
+	}
+	all := memory.Make[Move](b.spill, n)
+	for _, s := range b.streams {
+		each(&s.Moves, func(v *Move) {
+			all[next[v.CF]] = *v
+			next[v.CF]++ // now next[cf] is where those of cf end
+		})
+	}
+	byTime := func(x, y Move) int { return cmp.Compare(x.Time, y.Time) }
+	first := uint32(0)
+	for _, end := range next[:b.cfs.size()] {
+		if own := all[first:end]; !slices.IsSortedFunc(own, byTime) {
+			slices.SortStableFunc(own, byTime)
+		}
+		first = end
+	}
+	return all
+}
+
 // journeys pairs each departure of a CF with its arrival: the i-th from node a to node b with the i-th at b
 // from a. They are ordered by CF, then time.
-func (m *Model) journeys(all []Move) []Message {
-	out := Make[Message](m, (len(all)+1)/2)[:0]
-	slices.SortStableFunc(all, func(x, y Move) int {
-		return cmp.Or(cmp.Compare(x.CF, y.CF), cmp.Compare(x.Time, y.Time))
-	})
+func (b *builder) journeys(to *memory.Spill) []Message {
+	all := b.movesByCF()
+	out := memory.Make[Message](to, (len(all)+1)/2)[:0]
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].CF == all[0].CF {

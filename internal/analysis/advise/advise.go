@@ -86,6 +86,9 @@ type advisor struct {
 	replay  *replay // nil without U, L or O
 	late    *late   // nil: see lateStarts
 	list    []Advice
+
+	crowd      *crowd // see crowded
+	crowdKnown bool
 }
 
 // Advise gives the reasons why a run was slow: first those that keep it from ending, then the largest gain.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -100,8 +101,15 @@ type crowd struct {
 }
 
 // crowded is the host whose workers competed most; nil if none did, or if that explains less than half of the
-// time for which workers had no core.
+// time for which workers had no core. It is worked out once.
 func (a *advisor) crowded() *crowd {
+	if !a.crowdKnown {
+		a.crowd, a.crowdKnown = a.findCrowd(), true
+	}
+	return a.crowd
+}
+
+func (a *advisor) findCrowd() *crowd {
 	var worst crowd
 	for _, h := range a.res.Hosts {
 		if h.Cores <= 0 || h.Workers <= h.Cores {
@@ -148,7 +156,9 @@ func (r *replay) excess(host string, cores int) (ns int64) {
 		at int64
 		by int // worker more or less
 	}
-	var turns []turn
+	scratch := r.m.Scratch()
+	defer scratch.Close()
+	turns := memory.Make[turn](scratch, 2*len(r.order))[:0]
 	for _, e := range r.order {
 		if x := &r.List[e]; r.m.Nodes[r.nodeOf(e)].Host == host {
 			turns = append(turns, turn{x.Start - r.late[e], 1}, turn{max(x.Until, x.Start), -1})

@@ -173,9 +173,13 @@ func (a *advisor) latency() {
 	}
 	worth := int64(worthwhile * float64(a.res.WallNS))
 	flows, given := a.flows(), len(a.list)
+	var without []change
 	for _, f := range flows {
-		if best := a.res.WallNS - a.replay.wall(a.only(f, nowhere)); best >= worth {
-			a.flow(f, best)
+		without = append(without, a.only(f, nowhere))
+	}
+	for i, wall := range a.replay.walls(without) {
+		if best := a.res.WallNS - wall; best >= worth {
+			a.flow(flows[i], best)
 		}
 	}
 	if len(a.list) > given || len(flows) < 2 {

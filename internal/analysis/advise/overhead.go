@@ -129,14 +129,16 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 		evidence["processor_ns"] = work - work/times
 	}
 	c := a.replay.merged(times, a.ownDoing(system), a.facts.Shortest)
-	takes := a.replay.wall(c)
+	still := c
+	still.links = nowhere
+	walls := a.replay.walls([]change{c, still})
+	takes, least := walls[0], walls[1]
 	wall := a.res.WallNS - takes
 	bound := words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
 		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,
 		words.Time(takes))
 	// Whether merged CFs exchange data less often is up to the program.
-	c.links = nowhere
-	if least := a.replay.wall(c); float64(takes-least) > worthwhile*float64(a.res.WallNS) {
+	if float64(takes-least) > worthwhile*float64(a.res.WallNS) {
 		bound = words.Say("%s Of that, messages between nodes take %s, which is less if they become fewer.",
 			"%s Из них %s занимают сообщения между узлами; если их станет меньше, запуск займёт меньше.", bound,
 			words.Time(takes-least))

@@ -2,10 +2,12 @@ package advise
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"sort"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 )
@@ -104,8 +106,9 @@ func joined(parts []*executions) *executions {
 // parter makes a part. While it does, From, Parent and Reader are numbers of its model.
 type parter struct {
 	executions
-	m     *model.Model
-	first int // of the own executions
+	m       *model.Model
+	first   int           // of the own executions
+	scratch *memory.Spill // of transfers
 }
 
 // newPart makes the part of the own nodes of a model. All members of g call it, each of which has all
@@ -114,32 +117,91 @@ func newPart(m *model.Model, g procs.Group) (*executions, error) {
 	first, end := m.OwnExecutions()
 	p := &parter{m: m, first: first}
 	p.List = model.Make[execution](m, end-first)
-	until, edges := m.BusyUntil(), end-first
+	until := m.BusyUntil()
 	for i := range p.List {
 		e := first + i
 		p.List[i] = execution{Start: m.ExecStart[e], End: m.EndOf(e), Until: until[e], Ready: model.None,
 			Worker: noWorker, Site: m.SiteOf[m.ExecCF[e]], Given: len(m.Inputs(e)) > 0}
-		edges += len(m.Inputs(e))
 	}
-	p.Edges = model.Make[edge](m, edges+len(m.Requests))[:0]
+	var own []ownWorker
+	edges := 0
 	number := uint32(0)
-	silent := m.Info.Settings["core_waits"] == slou.UnknownCoreWaits
 	for id, w := range m.AllWorkers() {
-		off := offCore{w: w, unknown: silent || w.Measured == 0}
-		for e := w.First; e < w.End && m.Own(id.Node); e++ {
-			x := &p.List[e-first]
-			off.tell(m, e, x)
-			x.Worker = number
-			if t, ok := m.LastReady(m.ExecCF[e], int32(id.Node), m.ExecStart[e]); ok {
-				x.Ready = t
+		if m.Own(id.Node) {
+			own = append(own, ownWorker{w, int32(id.Node), number, edges})
+			for e := w.First; e < w.End; e++ {
+				edges += 1 + 2*len(m.Inputs(e)) // find appends no more
 			}
-			x.First = uint32(len(p.Edges))
-			p.find(uint32(e), int32(id.Node))
-			x.Last = uint32(len(p.Edges))
 		}
 		number++
 	}
+	p.Edges = model.Make[edge](m, edges)
+	scratch := m.Scratch()
+	defer scratch.Close()
+	parts := make([]*parter, procs.Lanes(0, len(own)))
+	err := procs.Each(context.Background(), 0, len(parts), func(_, k int) error { // none fails
+		q := &parter{m: m, first: first, executions: executions{List: p.List}, scratch: scratch}
+		for _, w := range own[k*len(own)/len(parts) : (k+1)*len(own)/len(parts)] {
+			q.worker(&w, p.Edges[w.edges:w.edges])
+		}
+		parts[k] = q
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.take(own, parts)
 	return &p.executions, p.renumber(g)
+}
+
+// ownWorker is one whose executions the process has.
+type ownWorker struct {
+	*model.Worker
+	node   int32
+	number uint32 // of all nodes
+	edges  int    // where there is room for its edges
+}
+
+// worker finds what the executions of a worker waited for. edges has room for all.
+func (p *parter) worker(w *ownWorker, edges []edge) {
+	m := p.m
+	silent := m.Info.Settings["core_waits"] == slou.UnknownCoreWaits
+	off := offCore{w: w.Worker, unknown: silent || w.Measured == 0}
+	p.Edges = edges
+	for e := w.First; e < w.End; e++ {
+		x := &p.List[e-p.first]
+		off.tell(m, e, x)
+		x.Worker = w.number
+		if t, ok := m.LastReady(m.ExecCF[e], w.node, m.ExecStart[e]); ok {
+			x.Ready = t
+		}
+		x.First = uint32(w.edges + len(p.Edges))
+		p.find(uint32(e), w.node)
+		x.Last = uint32(w.edges + len(p.Edges))
+	}
+}
+
+// take takes over the transfers of parts that found those of neighbouring workers.
+func (p *parter) take(own []ownWorker, parts []*parter) {
+	n := 0
+	for _, q := range parts {
+		n += len(q.Transfers)
+	}
+	p.Transfers = model.Make[transfer](p.m, n)[:0]
+	for k, q := range parts {
+		before := uint32(len(p.Transfers))
+		p.Transfers = append(p.Transfers, q.Transfers...)
+		for _, w := range own[k*len(own)/len(parts) : (k+1)*len(own)/len(parts)] {
+			for e := w.First; e < w.End && before > 0; e++ {
+				x := &p.List[e-p.first]
+				for i := x.First; i < x.Last; i++ {
+					if way := &p.Edges[i].Way; *way != 0 {
+						*way += before
+					}
+				}
+			}
+		}
+	}
 }
 
 // offCore tells why the thread of a worker was off its core, execution by execution.
@@ -216,7 +278,7 @@ func (p *parter) find(e uint32, node int32) {
 	if n := m.ExecNumber[e]; n > 1 {
 		if x, ok := m.Execution(cf, n-1); ok && p.before(x, e) {
 			control = min(m.EndOf(x), start)
-			p.Edges = model.Append(m, p.Edges, edge{From: uint32(x), Kind: edgeEnd, Lag: control - m.EndOf(x)})
+			p.Edges = append(p.Edges, edge{From: uint32(x), Kind: edgeEnd, Lag: control - m.EndOf(x)})
 		}
 	} else if control = m.Created[cf]; control != model.None {
 		control = min(control, start)
@@ -233,10 +295,10 @@ func (p *parter) find(e uint32, node int32) {
 			x = edge{From: uint32(created), Kind: edgeStart, Lag: control - m.ExecStart[created],
 				Cost: cost(made - m.ExecStart[created])}
 		}
-		p.Edges = model.Append(m, p.Edges, x)
+		p.Edges = append(p.Edges, x)
 	}
 	if control == model.None {
-		p.Edges = model.Append(m, p.Edges, edge{Kind: edgeFixed, Lag: m.Start})
+		p.Edges = append(p.Edges, edge{Kind: edgeFixed, Lag: m.Start})
 		control = m.Start
 	}
 	for _, df := range m.Inputs(int(e)) {
@@ -266,7 +328,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	}
 	g, received := p.receipt(df, node, e)
 	if !received || m.DFMessages[g].Received < left {
-		p.Edges = model.Append(m, p.Edges, x)
+		p.Edges = append(p.Edges, x)
 		return
 	}
 	w := transfer{DF: m.DFGlobal(df), Name: m.DFName[df], Maker: int32(m.MadeNode[i]), User: node,
@@ -278,7 +340,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 	w.Store, w.Bytes = msg.From, msg.Bytes
 	if msg.Sent == model.None || msg.From < 0 {
 		x.Lag += msg.Received - left
-		p.Edges = model.Append(m, p.Edges, x)
+		p.Edges = append(p.Edges, x)
 		return
 	}
 	w.Answer = max(msg.Received-msg.Sent, 0)
@@ -300,12 +362,12 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 			w.Ask = max(q.Received-q.Sent, 0)
 		}
 	}
-	p.Transfers = model.Append(m, p.Transfers, w)
+	p.Transfers = memory.Append(p.scratch, p.Transfers, w)
 	x.Way = uint32(len(p.Transfers))
 	x.Lag += (there - left) + (msg.Sent - both) + (msg.Received - msg.Sent)
 	sending := max(msg.Sent-both, 0)
 	x.Cost = cost(int64(x.Cost) + max(there-left-w.Post, 0) + sending)
-	p.Edges = model.Append(m, p.Edges, x)
+	p.Edges = append(p.Edges, x)
 	if w.Requested && q.CF == m.ExecCF[e] {
 		asked := q.Received - w.Ask
 		x := edge{Kind: edgeRequest, Way: x.Way}
@@ -320,7 +382,7 @@ func (p *parter) input(e uint32, df model.DF, node int32, control int64) {
 			sending += asked - since
 		}
 		x.Cost = cost(sending)
-		p.Edges = model.Append(m, p.Edges, x)
+		p.Edges = append(p.Edges, x)
 	}
 }
 

@@ -2,10 +2,13 @@ package advise
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -29,6 +32,9 @@ type replay struct {
 	// By execution, in ns: of the time between when it could have started and its start, the part in which its
 	// worker had no core. Where that is not known, it is a guess: all of what is longer than any start.
 	late []int64
+
+	mu    sync.Mutex
+	spare []*times // to be used again
 }
 
 // change says what is different. Nil members change nothing.
@@ -77,6 +83,7 @@ func newReplay(m *model.Model, parts []*executions) *replay {
 		r.late[e] = r.lateBy(e, handedOut)
 		s.record(e, x.Worker, x.Start, x.End, x.Until)
 	}
+	r.done(s)
 	return r
 }
 
@@ -86,14 +93,29 @@ type times struct {
 	free       []int64 // by worker
 }
 
+// scratch gives times for a replay, until done. Those of one before may be in them: an execution comes after
+// all that it waits for.
 func (r *replay) scratch() *times {
 	n := len(r.List)
-	t := &times{make([]int64, n), make([]int64, n), make([]int64, len(r.node))}
-	for i := range t.free {
-		t.free[i] = r.m.Start
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k := len(r.spare); k > 0 {
+		t := r.spare[k-1]
+		r.spare = r.spare[:k-1]
+		t.free = r.free()
+		return t
 	}
-	return t
+	return &times{model.Make[int64](r.m, n), model.Make[int64](r.m, n), r.free()}
 }
+
+func (r *replay) done(t *times) {
+	r.mu.Lock()
+	r.spare = append(r.spare, t)
+	r.mu.Unlock()
+}
+
+// free is when each worker is free at first.
+func (r *replay) free() []int64 { return slices.Repeat([]int64{r.m.Start}, len(r.node)) }
 
 func (t *times) record(e, worker uint32, start, end, until int64) {
 	t.start[e], t.end[e] = start, end
@@ -138,10 +160,21 @@ func (r *replay) earliest(e uint32, s *times, c *change) int64 {
 	return best
 }
 
+// walls is wall for several changes, at once.
+func (r *replay) walls(changes []change) []int64 {
+	out := make([]int64, len(changes))
+	_ = procs.Each(context.Background(), 0, len(out), func(_, i int) error { // none fails
+		out[i] = r.wall(changes[i])
+		return nil
+	})
+	return out
+}
+
 // wall is how long the run takes with something changed, in nanoseconds.
 func (r *replay) wall(c change) int64 {
 	m := r.m
 	s := r.scratch()
+	defer r.done(s)
 	was, is := m.Start, m.Start
 	for _, e := range r.order {
 		x := &r.List[e]
@@ -165,7 +198,7 @@ func (r *replay) wall(c change) int64 {
 // systemTime is what the system's work would take on workers that always have a CF to run: all structured
 // CFs, and for every other one as much as for those that were ready while their worker ran another.
 func (r *replay) systemTime() int64 {
-	free := r.scratch().free
+	free := r.free()
 	structured, atomic, busy, rest := int64(0), int64(0), int64(0), int64(0)
 	for _, e := range r.order {
 		x := &r.List[e]

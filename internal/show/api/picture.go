@@ -58,19 +58,59 @@ func (p *pictures) keep(r *live.Run) {
 	if known {
 		return
 	}
-	go func() {
-		// The page does without: it asks again next time.
-		_ = procs.Guard(func() error {
-			key, err := index.KeyOf(r.Dir())
-			if err != nil {
-				return err
-			}
-			if _, err := index.Read(r.Dir(), key); err != nil {
-				_, _, err = Index(context.Background(), r)
-			}
+	go keepIndex(context.Background(), r)
+}
+
+// keepIndex keeps the first picture of a run if none is kept. The page does without where it fails, and asks
+// again next time.
+func keepIndex(ctx context.Context, r *live.Run) {
+	_ = procs.Guard(func() error {
+		key, err := index.KeyOf(r.Dir())
+		if err != nil {
 			return err
-		})
-	}()
+		}
+		if _, err := index.Read(r.Dir(), key); err != nil {
+			_, _, err = Index(ctx, r)
+		}
+		return err
+	})
+}
+
+// goingOn tells of all runs, by id, whether they go on.
+func goingOn(runs *live.Set) map[string]bool {
+	out := map[string]bool{}
+	list, _ := runs.List()
+	for _, r := range list {
+		st, _ := r.Status()
+		out[r.ID()] = st.State == live.StateLive
+	}
+	return out
+}
+
+// keepEnded keeps the first picture of every run that ends from now on, one after the other, until ctx ends:
+// who opens one later has it at once. before is goingOn.
+func (p *pictures) keepEnded(ctx context.Context, runs *live.Set, before map[string]bool) {
+	for {
+		list, changed := runs.List()
+		now := map[string]bool{}
+		for _, r := range list {
+			st, _ := r.Status()
+			goesOn, known := before[r.ID()]
+			now[r.ID()] = st.State == live.StateLive
+			if (goesOn || !known) && !now[r.ID()] && st.Events >= p.least {
+				keepIndex(ctx, r)
+				p.mu.Lock()
+				delete(p.of, r.ID()) // it had none, or another
+				p.mu.Unlock()
+			}
+		}
+		before = now
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // picture is the kept picture of the run that a question is about, while the run cannot answer itself; else

@@ -105,6 +105,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.cfg.TLS != nil {
 		l = tls.NewListener(l, s.cfg.TLS)
 	}
+	if s.cfg.Collector != nil {
+		go s.pictures.keepEnded(ctx, s.cfg.Runs, goingOn(s.cfg.Runs))
+	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve tells
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
