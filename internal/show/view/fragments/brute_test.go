@@ -49,6 +49,8 @@ func build(t *rapid.T, m *model.Model) (*Index, []slou.WorkerPieces) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	steps := rapid.IntRange(0, 9).Draw(t, "steps") // a run as short as this keeps no sums
+	x.stepsOnce.Do(func() { x.keepSums(steps) })
 	return x, pieces
 }
 

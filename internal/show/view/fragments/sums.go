@@ -21,13 +21,73 @@ func (x *Index) newSums() Sums {
 		make([]slou.Caused, len(x.m.Codes))}
 }
 
+// plus adds the sums of another interval, or takes them away with a sign of -1.
+func (s *Sums) plus(other Sums, sign int64) {
+	for n, ns := range other.Useful {
+		s.Useful[n] += sign * ns
+	}
+	for link, ns := range other.Waited {
+		if s.Waited[link] += sign * ns; s.Waited[link] == 0 {
+			delete(s.Waited, link)
+		}
+	}
+	for code := range other.before {
+		for _, f := range slou.LostFactors {
+			s.before[code][f] += sign * other.before[code][f]
+			s.caused[code][f] += sign * other.caused[code][f]
+		}
+	}
+}
+
+// maxSteps is how many times at the most sums are kept for.
+const maxSteps = 1024
+
+// steps is how many sums take at most 8 bytes an execution.
+func (x *Index) steps() int {
+	size := 2*int(slou.FactorLoss)*len(x.m.Codes) + len(x.m.Nodes) + 8*len(x.whole.Waited) + x.t.Lanes()
+	return min(maxSteps, x.m.Executions()/max(size, 1))
+}
+
+// keepSums keeps the sums from the start of the run to so many times at equal distances, so that those of
+// an interval cost what is at its ends alone.
+func (x *Index) keepSums(steps int) {
+	if steps < 2 {
+		return
+	}
+	x.step = x.m.Wall()/int64(steps) + 1
+	x.upTo = make([]Sums, x.m.Wall()/x.step+1)
+	_ = procs.Each(context.Background(), 0, len(x.upTo), func(_, i int) error {
+		x.upTo[i] = x.newSums()
+		for lane := 0; i > 0 && lane < x.t.Lanes(); lane++ {
+			x.upTo[i].add(x, lane, int64(i-1)*x.step, int64(i)*x.step)
+		}
+		return nil
+	})
+	for i := range x.upTo[1:] {
+		x.upTo[i+1].plus(x.upTo[i], 1)
+	}
+}
+
 // Sums adds up the time of all workers in an interval: nanoseconds since the start of the run, to not
 // included. The result is not to be changed.
 func (x *Index) Sums(from, to int64) Sums {
-	if from <= 0 && to >= x.m.Wall() {
+	from, to = max(from, 0), min(to, x.m.Wall())
+	if from == 0 && to == x.m.Wall() {
 		return x.whole
 	}
-	return x.sum(from, to)
+	x.stepsOnce.Do(func() { x.keepSums(x.steps()) })
+	if len(x.upTo) == 0 {
+		return x.sum(from, to)
+	}
+	first, last := (from+x.step-1)/x.step, to/x.step
+	if first >= last {
+		return x.sum(from, to)
+	}
+	sum := x.sum(from, first*x.step)
+	sum.plus(x.sum(last*x.step, to), 1)
+	sum.plus(x.upTo[last], 1)
+	sum.plus(x.upTo[first], -1)
+	return sum
 }
 
 func (x *Index) sum(from, to int64) Sums {
@@ -41,18 +101,7 @@ func (x *Index) sum(from, to int64) Sums {
 	})
 	sum := parts[0]
 	for _, p := range parts[1:] {
-		for n, ns := range p.Useful {
-			sum.Useful[n] += ns
-		}
-		for link, ns := range p.Waited {
-			sum.Waited[link] += ns
-		}
-		for code := range p.before {
-			for _, f := range slou.LostFactors {
-				sum.before[code][f] += p.before[code][f]
-				sum.caused[code][f] += p.caused[code][f]
-			}
-		}
+		sum.plus(p, 1)
 	}
 	return sum
 }
