@@ -205,9 +205,12 @@ func (f *file) groups(o *hujson.Object) (list []Group) {
 					g.Enabled, g.EnabledPos = b.On, b.Pos
 				}
 			case "events":
-				g.Events = f.refs(s)
+				g.Events = f.refs(s, "events", func(name string) (r Ref, err error) {
+					r.Namespace, r.Name, err = splitName(name)
+					return r, err
+				})
 			case "modules":
-				g.Modules = f.moduleRefs(s)
+				g.Modules = f.refs(s, "modules", func(name string) (Ref, error) { return Ref{Name: name}, nil })
 			default:
 				f.unknown(s, "group "+m.key, []string{"enabled", "events", "modules"})
 			}
@@ -217,11 +220,11 @@ func (f *file) groups(o *hujson.Object) (list []Group) {
 	return list
 }
 
-// refs reads the events of a group.
-func (f *file) refs(m member) (list []Ref) {
+// refs reads a list of what a group has; parse tells what a name is of, and what is wrong with it.
+func (f *file) refs(m member, what string, parse func(name string) (Ref, error)) (list []Ref) {
 	a, ok := m.value.Value.(*hujson.Array)
 	if !ok {
-		f.wrong(m, "a list of events")
+		f.wrong(m, "a list of "+what)
 		return nil
 	}
 	for _, v := range a.Elements {
@@ -229,27 +232,13 @@ func (f *file) refs(m member) (list []Ref) {
 		if !ok {
 			continue
 		}
-		ns, name, err := splitName(s)
+		r, err := parse(s)
 		if err != nil {
 			f.warn(v.StartOffset, "%v; skipped", err)
 			continue
 		}
-		list = append(list, Ref{ns, name, f.pos(v.StartOffset)})
-	}
-	return list
-}
-
-// moduleRefs reads the modules of a group.
-func (f *file) moduleRefs(m member) (list []Ref) {
-	a, ok := m.value.Value.(*hujson.Array)
-	if !ok {
-		f.wrong(m, "a list of modules")
-		return nil
-	}
-	for _, v := range a.Elements {
-		if s, ok := get[string](f, member{m.key, m.at, v}); ok {
-			list = append(list, Ref{Name: s, Pos: f.pos(v.StartOffset)})
-		}
+		r.Pos = f.pos(v.StartOffset)
+		list = append(list, r)
 	}
 	return list
 }

@@ -587,7 +587,8 @@ int ws_open(const char *path, uint64_t *handle, uint64_t *library, ws_result *re
 	return WS_DONE;
 }
 
-int ws_finish(uint64_t library, ws_result *res)
+// on_behalf runs what a library does for the run-time system; what it printed is written then.
+static int on_behalf(void (*body)(void *), void *arg, ws_result *res)
 {
 	context c;
 	memset(&c, 0, sizeof c);
@@ -595,46 +596,52 @@ int ws_finish(uint64_t library, ws_result *res)
 	int kind = _setjmp(c.env);
 	if (kind != 0) return finish(&c, kind, res);
 	current = &c;
-	((ws_library *)(uintptr_t)library)->finish();
+	body(arg);
 	fflush(NULL);
 	current = NULL;
 	return WS_DONE;
+}
+
+static void finish_library(void *library) { ((ws_library *)library)->finish(); }
+
+int ws_finish(uint64_t library, ws_result *res)
+{
+	return on_behalf(finish_library, (void *)(uintptr_t)library, res);
+}
+
+static void flush_library(void *library) { ((ws_library *)library)->flush(); }
+
+int ws_flush(uint64_t library, ws_result *res)
+{
+	return on_behalf(flush_library, (void *)(uintptr_t)library, res);
+}
+
+typedef struct {
+	void *handle;
+	ws_library *library;
+	const char *path;
+	int last;
+	ws_result *res;
+} closing;
+
+static void close_library(void *arg)
+{
+	closing *l = arg;
+	__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
+	dlclose(l->handle);
+	// The library stays loaded if it has symbols that are unique in the process, or if a thread still has
+	// destructors of it to run.
+	l->res->code = 0;
+	if (l->last && dlopen(l->path, RTLD_NOW | RTLD_NOLOAD)) {
+		l->library->finish();
+		l->res->code = 1;
+	}
 }
 
 int ws_close(uint64_t handle, uint64_t library, const char *path, int last, ws_result *res)
 {
-	context c;
-	memset(&c, 0, sizeof c);
-	c.whole = WHOLE;
-	int kind = _setjmp(c.env);
-	if (kind != 0) return finish(&c, kind, res);
-	__atomic_fetch_sub(&open_libraries, 1, __ATOMIC_RELAXED);
-	current = &c;
-	dlclose((void *)(uintptr_t)handle);
-	// The library stays loaded if it has symbols that are unique in the process, or if a thread still has
-	// destructors of it to run.
-	res->code = 0;
-	if (last && dlopen(path, RTLD_NOW | RTLD_NOLOAD)) {
-		((ws_library *)(uintptr_t)library)->finish();
-		res->code = 1;
-	}
-	fflush(NULL);
-	current = NULL;
-	return WS_DONE;
-}
-
-int ws_flush(uint64_t library, ws_result *res)
-{
-	context c;
-	memset(&c, 0, sizeof c);
-	c.whole = WHOLE;
-	int kind = _setjmp(c.env);
-	if (kind != 0) return finish(&c, kind, res);
-	current = &c;
-	((ws_library *)(uintptr_t)library)->flush();
-	fflush(NULL);
-	current = NULL;
-	return WS_DONE;
+	closing l = {(void *)(uintptr_t)handle, (ws_library *)(uintptr_t)library, path, last, res};
+	return on_behalf(close_library, &l, res);
 }
 
 uint64_t ws_entry_call(uint64_t library, uint32_t i)
