@@ -59,8 +59,10 @@ LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestDocs$$/^extending|^
 # what workers do to each other. Everything else in the concurrent packages runs under -race alone; test-long runs
 # all of it both ways.
 SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|6|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
-	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams)$$
-SEQUENTIAL_IN := ./internal/model ./internal/record/modules ./internal/run/engine ./trace
+	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams|$\
+	TypingOfExpressions|OnDisk|Partial|ManyStreamsWritten|ManyDefinitions|ShareGolden|ShareRecorded)$$
+SEQUENTIAL_IN := ./internal/analysis/slou ./internal/model ./internal/record/modules ./internal/run/engine \
+	./internal/show/api ./trace
 BENCH_LEFT := TestQuick/^(cf|size|page|watched|follow|share|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|Interrupt|Doctor|Stderr)$$
 

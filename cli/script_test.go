@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 	"github.com/whyslow/whyslow/internal/run/crew"
+	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
 // The test binary is whyslow, luna and rts as well, by the name it is called.
@@ -117,12 +119,37 @@ func TestScript(t *testing.T) {
 			"asks":      asks,
 			"exits":     exits,
 			"collect":   collectInto,
+			"compiled":  compiled,
 			"lastline":  lastLine,
 			"truncated": truncated,
 			"sumsup":    sumsUp,
 		},
 		RequireExplicitExec: true,
 	})
+}
+
+// compiled FILE COMPILER WORDS...: the compiler makes the file of the sources among the words, or it is the one
+// that it made at an earlier run of the test.
+func compiled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: compiled FILE COMPILER WORDS...")
+	}
+	p := cctest.Program{Name: filepath.Base(args[0]), Dir: ts.MkAbs("."), Compiler: args[1:2]}
+	for _, word := range args[2:] {
+		switch ext := filepath.Ext(word); {
+		case ext == ".c", ext == ".cpp":
+			p.Sources = append(p.Sources, word)
+		case ext == ".a", strings.HasPrefix(word, "-l"):
+			p.Link = append(p.Link, word)
+		default:
+			p.Flags = append(p.Flags, word)
+		}
+	}
+	made, err := p.Make(context.Background())
+	ts.Check(err)
+	program, err := os.ReadFile(made)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), program, 0o755))
 }
 
 // exits CODE COMMAND...: the command must end with this exit code.
