@@ -172,3 +172,47 @@ func TestAskedWhenItsTurnCame(t *testing.T) {
 		t.Errorf("%d ns are promised; merging %d CFs saves %.0f", x.GainWallNS, times, want)
 	}
 }
+
+// TestMergedStepsHaveOneMessage: where every CF takes a DF of the other node, one that does the work of
+// several has fewer messages, too.
+func TestMergedStepsHaveOneMessage(t *testing.T) {
+	const cfs, us = 400, 1000
+	var nodes [2]strings.Builder
+	end := cfs * 30 * us
+	for n := range nodes {
+		fmt.Fprintf(&nodes[n], "#node %d\n#code 1 mix atomic at=p.fa:1:1\n#site 1 code=1 at=p.fa:5:1\n", n)
+		for i := range cfs {
+			fmt.Fprintf(&nodes[n], "#df %d x [1 %[1]d]\n", i+1)
+		}
+		fmt.Fprintf(&nodes[n], "0 s0 Global.onProgramStarted\n0 s1 Global.onProgramStarted\n")
+	}
+	for i := range cfs {
+		fmt.Fprintf(&nodes[i%2], "0 CF.onCreated cf=%d.%d site=1\n", i%2, i+2)
+	}
+	for i := range cfs {
+		at, here, there := i*30*us, &nodes[i%2], &nodes[1-i%2]
+		inputs := ""
+		if i > 0 {
+			inputs = fmt.Sprint(" inputs=[", i, "]")
+			fmt.Fprintf(there, "%d DF.onSent df=%d to=%d message=%d.%d\n", at, i, i%2, 1-i%2, i)
+			fmt.Fprintf(here, "%d s1 DF.onReceived df=%d from=%d message=%[3]d.%[2]d cf=%[4]d.%[5]d\n", at+20*us, i, 1-i%2,
+				i%2, i+2)
+		}
+		fmt.Fprintf(here, "%d CF.onReady %d.%d\n%d CF.onStarted %[2]d.%[3]d%[5]s\n", at+21*us, i%2, i+2, at+28*us, inputs)
+		fmt.Fprintf(here, "%d CF.onFinished %d.%d\n%[1]d DF.onCreate df=%[4]d cf=%[2]d.%[3]d\n", at+30*us, i%2, i+2,
+			i+1)
+	}
+	var all string
+	for n := range nodes {
+		all += nodes[n].String() + fmt.Sprintf("%d Global.onProgramFinished\n", end)
+	}
+	x := analyse(t, all).find("too-small")
+	if x == nil {
+		t.Fatal("nothing is said of CFs of 2 us that cost 8 us")
+	}
+	times := x.Evidence["times"].(int64)
+	want := float64(cfs*28*us) * (1 - 1/float64(times))
+	if got := float64(x.GainWallNS); got < 0.9*want || got > 1.1*want {
+		t.Errorf("%.0f ns are promised; merging %d steps saves %.0f: %s", got, times, want, x.Bound)
+	}
+}

@@ -129,10 +129,13 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 		evidence["processor_ns"] = work - work/times
 	}
 	c := a.replay.merged(times, a.ownDoing(system), a.facts.Shortest)
-	still := c
-	still.links = nowhere
-	walls := a.replay.walls([]change{c, still})
+	still, asOften := c, c
+	still.links, asOften.links = nowhere, nil
+	walls := a.replay.walls([]change{c, still, asOften})
 	takes, least := walls[0], walls[1]
+	if float64(a.res.WallNS-walls[2]) < worthwhile*float64(a.res.WallNS) {
+		return // if only fewer messages help, it is not what a CF costs that makes the program slow
+	}
 	wall := a.res.WallNS - takes
 	bound := words.Say("With one CF for %d, at the same cost per CF, the run would take %s.",
 		"Если объединить ФВ по %d, а накладные расходы на один ФВ не изменятся, запуск займёт %s.", times,

@@ -51,7 +51,7 @@ type execution struct {
 	Until       int64  // when its worker was free again
 	Moves       int64  // time its CF was on links
 	Ready       int64  // when its CF was ready there last; None where not known
-	Queued      uint32 // ns that its thread waited for a core while it ran
+	Queued      uint32 // ns that its thread waited for a core while it ran; 0 if it had given the core up
 	Before      uint32 // ns that it did between the execution before and this one
 	Worker      uint32 // of all nodes
 	Site        uint32
@@ -206,10 +206,10 @@ func (p *parter) take(own []ownWorker, parts []*parter) {
 
 // offCore tells why the thread of a worker was off its core, execution by execution.
 type offCore struct {
-	w         *model.Worker
-	off, idle int   // the first entries of w.Off and w.Idle that may matter
-	free      int64 // when the worker was free
-	unknown   bool  // the kernel was not asked, or does not tell
+	w               *model.Worker
+	off, idle, wait int   // the first entries of w.Off, w.Idle and w.Waits that may matter
+	free            int64 // when the worker was free
+	unknown         bool  // the kernel was not asked, or does not tell
 }
 
 func (o *offCore) tell(m *model.Model, e int, x *execution) {
@@ -223,6 +223,14 @@ func (o *offCore) tell(m *model.Model, e int, x *execution) {
 	}
 	if o.off < len(w.Off) && w.Off[o.off].Execution == e {
 		x.Queued, x.Before = cost(w.Off[o.off].Queued), cost(w.Off[o.off].Before)
+	}
+	for o.wait < len(w.Waits) && w.Waits[o.wait].From < x.Start {
+		o.wait++
+	}
+	for ; o.wait < len(w.Waits) && w.Waits[o.wait].From < x.End; o.wait++ {
+		if w.Waits[o.wait].Blocked {
+			x.Queued = 0 // who wakes up waits for a core however much the system has to do
+		}
 	}
 	o.free = max(o.free, x.Until)
 }

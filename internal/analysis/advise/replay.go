@@ -272,7 +272,8 @@ func (r *replay) lateBy(e uint32, handedOut int64) int64 {
 // merged is the change that one CF does the work of so many: as many CFs as now, each at its share of the
 // cost of one, to be created, asked for, sent, delivered and dispatched. What runs less often than that
 // stays. Part of the time for which workers had no core follows the number of CFs, see
-// (*advisor).ownDoing. So does what CFs on their way to other nodes take beyond the latency of the link.
+// (*advisor).ownDoing. So does what CFs on their way to other nodes take beyond the latency of the link. A
+// worker waits for messages no more often than it then has CFs.
 func (r *replay) merged(times int64, part float64, latency int64) change {
 	runs := make([]int64, len(r.m.Codes))
 	code := func(e uint32) int { return r.m.Sites[r.List[e].Site].Code }
@@ -281,7 +282,15 @@ func (r *replay) merged(times int64, part float64, latency int64) change {
 	}
 	often := func(e uint32) bool { return runs[code(e)] > times }
 	gone := part * (1 - 1/float64(times))
+	fewer := r.fewerMessages(times)
 	return change{
+		links: func(w *transfer) (post, ask, answer int64) {
+			part := float64(1)
+			if x := &r.List[w.Reader]; x.Worker != noWorker && often(w.Reader) && r.atomic(w.Reader) {
+				part = fewer[x.Worker]
+			}
+			return int64(part * float64(w.Post)), int64(part * float64(w.Ask)), int64(part * float64(w.Answer))
+		},
 		rest: func(e uint32, ns int64) int64 {
 			if ns <= 0 || !often(e) {
 				return ns
@@ -308,6 +317,30 @@ func (r *replay) merged(times int64, part float64, latency int64) change {
 			return ns - int64(gone*float64(min(int64(r.List[e].Queued), ns)))
 		},
 	}
+}
+
+// fewerMessages gives, by worker, the part of the times at which it takes DFs of other nodes that is left if
+// one CF does the work of so many. Where most CFs take such a DF, merging those of one moment is not enough:
+// steps that follow each other become one, and have their messages once.
+func (r *replay) fewerMessages(times int64) []float64 {
+	all, taking := make([]int64, len(r.node)), make([]int64, len(r.node))
+	takes := make([]bool, len(r.List))
+	for i := range r.Transfers {
+		takes[r.Transfers[i].Reader] = true
+	}
+	for _, e := range r.order {
+		if r.atomic(e) {
+			all[r.List[e].Worker]++
+			if takes[e] {
+				taking[r.List[e].Worker]++
+			}
+		}
+	}
+	left := make([]float64, len(r.node))
+	for w := range left {
+		left[w] = min(1, float64(all[w])/float64(times*max(taking[w], 1)))
+	}
+	return left
 }
 
 // code gives the code fragment of an execution.

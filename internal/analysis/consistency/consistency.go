@@ -272,7 +272,7 @@ func (c *checker) noInfo() string {
 		sum += n
 	}
 	return fmt.Sprintf("%s is missing. Instead, what the streams recorded tells which of them are workers:"+
-		" %d on %d nodes", tracefile.RunFile, sum, len(c.workers))
+		" %d (nodes: %d)", tracefile.RunFile, sum, len(c.workers))
 }
 
 // unfit tells why a rule cannot be checked, "" if it can.
