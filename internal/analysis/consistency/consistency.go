@@ -271,8 +271,12 @@ func (c *checker) noInfo() string {
 	for _, n := range c.workers {
 		sum += n
 	}
+	nodes := "nodes"
+	if len(c.workers) == 1 {
+		nodes = "node"
+	}
 	return fmt.Sprintf("%s is missing. Instead, what the streams recorded tells which of them are workers:"+
-		" %d (nodes: %d)", tracefile.RunFile, sum, len(c.workers))
+		" %d on %d %s", tracefile.RunFile, sum, len(c.workers), nodes)
 }
 
 // unfit tells why a rule cannot be checked, "" if it can.
