@@ -30,22 +30,25 @@ type RunInfo struct {
 	Program string `json:"program,omitempty"` // file name of the program
 	// The program's own arguments, and the command that started it. The JSON of both, written or read, has ***
 	// for the value of a token, password or other secret.
-	Args        []string          `json:"args,omitempty"`
-	CommandLine []string          `json:"command_line,omitempty"`
-	Started     time.Time         `json:"started,omitzero"` // wall clock at the start of the run
-	Ended       string            `json:"ended"`            // "", or one of the Ended constants
-	NoEnd       bool              `json:"-"`                // Ended is "" because "ended" is missing: unknown
-	Exit        int               `json:"exit,omitempty"`   // exit code, once ended
-	Message     string            `json:"message,omitempty"`
-	Inside      []InsideInfo      `json:"inside,omitempty"` // CFs that did not come back, so far or by the end
-	Hosts       []string          `json:"hosts,omitempty"`
-	Processes   []ProcessInfo     `json:"processes,omitempty"`
-	Nodes       []NodeInfo        `json:"nodes,omitempty"`
-	Clock       string            `json:"clock,omitempty"`        // "tsc", "monotonic"
-	ThreadClock string            `json:"thread_clock,omitempty"` // "auto", "always", "never"
-	Off         []string          `json:"off,omitempty"`          // switched-off events, "Namespace.onName"
-	Versions    map[string]string `json:"versions,omitempty"`     // whyslow, go, compiler, os, mpi
-	Settings    map[string]string `json:"settings,omitempty"`     // anything else that shaped the run
+	Args        []string      `json:"args,omitempty"`
+	CommandLine []string      `json:"command_line,omitempty"`
+	Started     time.Time     `json:"started,omitzero"` // wall clock at the start of the run
+	Ended       string        `json:"ended"`            // "", or one of the Ended constants
+	NoEnd       bool          `json:"-"`                // Ended is "" because "ended" is missing: unknown
+	Exit        int           `json:"exit,omitempty"`   // exit code, once ended
+	Message     string        `json:"message,omitempty"`
+	Inside      []InsideInfo  `json:"inside,omitempty"` // CFs that did not come back, so far or by the end
+	Hosts       []string      `json:"hosts,omitempty"`
+	Processes   []ProcessInfo `json:"processes,omitempty"`
+	Nodes       []NodeInfo    `json:"nodes,omitempty"`
+	Clock       string        `json:"clock,omitempty"`        // "tsc", "monotonic"
+	ThreadClock string        `json:"thread_clock,omitempty"` // "auto", "always", "never"
+	Off         []string      `json:"off,omitempty"`          // switched-off events, "Namespace.onName"
+	// Interval says that the trace was exported: it has that part of the run, and of the rest what the division
+	// of its time needs. nil: all of it.
+	Interval *IntervalInfo     `json:"interval,omitempty"`
+	Versions map[string]string `json:"versions,omitempty"` // whyslow, go, compiler, os, mpi
+	Settings map[string]string `json:"settings,omitempty"` // anything else that shaped the run
 }
 
 // UnmarshalJSON drops secrets and tells a run.json without "ended" from one where it is "".
@@ -74,6 +77,12 @@ func (info RunInfo) MarshalJSON() ([]byte, error) {
 		plain
 		Ended any `json:"ended,omitempty"`
 	}{plain: plain(info)})
+}
+
+// IntervalInfo is a part of a run, in nanoseconds since its start, FromNS <= ToNS.
+type IntervalInfo struct {
+	FromNS int64 `json:"from_ns"`
+	ToNS   int64 `json:"to_ns"`
 }
 
 // InsideInfo describes a CF that was inside user code and did not come back when its run was ended, or so

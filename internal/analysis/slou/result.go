@@ -47,6 +47,14 @@ type Interval struct {
 	ToNS   int64 `json:"to_ns"`
 }
 
+// Exported is the part of a run that an exported trace has; nil: all of it.
+func Exported(m *model.Model) *Interval {
+	if v := m.Info.Interval; v != nil {
+		return &Interval{FromNS: min(max(v.FromNS, 0), m.Wall()), ToNS: min(max(v.ToNS, v.FromNS, 0), m.Wall())}
+	}
+	return nil
+}
+
 // Of gives the interval on the common clock. One that begins or ends with the run has what was recorded
 // before or after that, too; nil has all.
 func (v *Interval) Of(m *model.Model) model.Interval {

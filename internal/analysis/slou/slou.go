@@ -82,6 +82,16 @@ func Prepare(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 	return p, err
 }
 
+// Awaited are the CFs that the end of the run waited for, latest first.
+func (p *Prepared) Awaited() (list []model.CF) {
+	for _, a := range p.awaited {
+		if a.cf != 0 {
+			list = append(list, a.cf)
+		}
+	}
+	return list
+}
+
 // computation is a division in progress, in one of the processes that share the run.
 type computation struct {
 	m       *model.Model

@@ -1,21 +1,17 @@
 package api_test
 
 import (
-	"archive/tar"
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -262,7 +258,7 @@ func TestTile(t *testing.T) {
 	}
 }
 
-// TestExport: an exported interval is a trace with the events of these times.
+// TestExport: an exported interval is a trace with the events of these times, in their order among others.
 func TestExport(t *testing.T) {
 	dir := golden(t, "figure1")
 	s, ids := serve(t, api.Config{}, dir)
@@ -270,36 +266,17 @@ func TestExport(t *testing.T) {
 	if want := `attachment; filename="figure1.5-20.trace.tar.gz"`; header.Get("Content-Disposition") != want {
 		t.Errorf("%q, want %q", header.Get("Content-Disposition"), want)
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := t.TempDir()
-	for files := tar.NewReader(zip); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil || !filepath.IsLocal(h.Name) {
-			t.Fatal(err, h)
-		}
-		if h.Typeflag == tar.TypeDir {
-			continue
-		}
-		data, err := io.ReadAll(files)
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := filepath.Join(out, h.Name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, data, 0o666)); err != nil {
-			t.Fatal(err)
+	want := dump(t, dir, twin.Options{In: &trace.Span{From: 5, To: 20}, NoDefs: true})
+	got := dump(t, unpacked(t, body), twin.Options{NoDefs: true})
+	rest := got
+	for line := range strings.Lines(want) {
+		_, after, ok := strings.Cut(rest, line)
+		if rest = after; !ok {
+			t.Errorf("%s is missing in:\n%s", line, got)
 		}
 	}
-	in := trace.Span{From: 5, To: 20}
-	want := dump(t, dir, twin.Options{In: &in, NoDefs: true})
-	got := dump(t, filepath.Join(out, "figure1.5-20.trace"), twin.Options{NoDefs: true})
-	if want != got || want == "" {
-		t.Errorf("exported:\n%s\nwant:\n%s", got, want)
+	if want == "" {
+		t.Error("nothing to export")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model/query"
 
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -62,8 +63,8 @@ func download(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(name))
 }
 
-// export sends an interval as a trace in an archive: its events and the definitions they use, as whyslow dump
-// and dump --parse make it.
+// export sends an interval as a trace in an archive: its events, what its division needs of the rest of the
+// run, and the definitions they use, as whyslow dump and dump --parse make it.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	s.long(w, r, func(q *question, w *longAnswer) error {
 		snap, err := q.snapshot()
@@ -89,12 +90,8 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		err = cut(q.ctx, snap.Reader, filepath.Join(dir, name), in, snap.Model.Info)
+		err = cut(q.ctx, snap, filepath.Join(dir, name), from, to)
 		done()
-		var nothing *twin.SyntaxError
-		if errors.As(err, &nothing) { // blocks overlap the interval, but have no event in it
-			err = query.Bad("there are no events from %d to %d", from, to)
-		}
 		if err != nil {
 			return err
 		}
@@ -106,18 +103,29 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 // exportBytes is about how much memory an event takes while a part of a run is exported.
 const exportBytes = 256
 
-// cut makes a trace of the events of some times.
-func cut(ctx context.Context, r *trace.Reader, dir string, in trace.Span, info *trace.RunInfo) error {
+// cut makes a trace of an interval, with what its division needs of the rest of the run.
+func cut(ctx context.Context, snap *live.Snapshot, dir string, from, to int64) error {
+	r := snap.Reader
+	x, err := newExcerpt(ctx, snap.Model, from, to)
+	if err != nil {
+		return err
+	}
 	text, pipe := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { pipe.CloseWithError(ctx.Err()) })
 	defer stop()
-	go func() { pipe.CloseWithError(twin.Dump(pipe, r, twin.Options{In: &in})) }()
-	err := twin.ParseFew(text, dir, len(r.Streams()))
+	go func() { pipe.CloseWithError(twin.Dump(pipe, r, twin.Options{Keep: x.keep})) }()
+	err = twin.ParseFew(text, dir, len(r.Streams()))
 	text.CloseWithError(err) // ends Dump if Parse gave up
 	if err != nil {
 		return err
 	}
-	part := *info
+	part := *snap.Model.Info
+	if old := part.Interval; old != nil { // a part of a part
+		from, to = max(from, old.FromNS), min(to, old.ToNS)
+	}
+	if part.Interval != nil || from > 0 || to < snap.Model.Wall() {
+		part.Interval = &trace.IntervalInfo{FromNS: from, ToNS: to}
+	}
 	return trace.WriteRunInfo(dir, &part)
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,10 +130,10 @@ func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
 	if s, err = q.snapshot(); err != nil {
 		return nil, 0, 0, err
 	}
-	if from, to = q.span(s.Model.Wall()); q.err != nil {
+	if from, to = q.interval(s); q.err != nil {
 		return nil, 0, 0, q.err
 	}
-	if s.Has(from, to) != nil {
+	if s.Exported() == nil && s.Has(from, to) != nil {
 		if s, err = q.run.SnapshotIn(q.ctx, from, to); err != nil {
 			return nil, 0, 0, err
 		}
@@ -143,11 +144,28 @@ func (q *question) within() (s *live.Snapshot, from, to int64, err error) {
 
 // all gives the interval from the parameters, and a snapshot of the whole run.
 func (q *question) all() (s *live.Snapshot, from, to int64, err error) {
-	if s, err = q.whole(); err != nil {
+	if s, err = q.fullest(); err != nil {
 		return nil, 0, 0, err
 	}
-	from, to = q.span(s.Model.Wall())
-	return s, from, to, q.err
+	from, to = q.interval(s)
+	return s, from, to, cmp.Or(q.err, s.WholeOf(from, to))
+}
+
+// interval gives the interval from the parameters; without them all that the snapshot's trace has.
+func (q *question) interval(s *live.Snapshot) (from, to int64) {
+	if v := s.Exported(); v != nil && !q.has("from") && !q.has("to") {
+		return v.FromNS, v.ToNS
+	}
+	return q.span(s.Model.Wall())
+}
+
+// reported gives a snapshot of all that a report is about.
+func (q *question) reported() (*live.Snapshot, error) {
+	s, err := q.fullest()
+	if err == nil && s.Exported() == nil {
+		err = s.Whole()
+	}
+	return s, err
 }
 
 // about answers a question about what is in an interval from what get derives from a snapshot that has it.
@@ -282,7 +300,7 @@ func askReport(q *question) (any, error) {
 	if text := q.kept("report " + q.lang()); text != nil {
 		return text, nil
 	}
-	s, err := q.whole()
+	s, err := q.reported()
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +311,7 @@ func askReport(q *question) (any, error) {
 // askReasons gives the reasons of an interval, or of the whole run.
 func askReasons(q *question) (any, error) {
 	if !q.has("from") && !q.has("to") {
-		s, err := q.whole()
+		s, err := q.reported()
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/analysis/counters"
+	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/model"
@@ -425,6 +426,9 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	s.bytes += defs
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
+	}
+	if v := slou.Exported(m); v != nil && m.Regions == nil {
+		s.exported, s.Span = v, trace.Span{From: max(s.Span.From, v.FromNS), To: min(s.Span.To, v.ToNS)}
 	}
 	r.mu.Lock()
 	s.regions = r.regions

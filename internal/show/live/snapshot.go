@@ -35,6 +35,8 @@ type Snapshot struct {
 	// unless memory is short.
 	Span trace.Span
 
+	exported *slou.Interval // the trace has that part of the run; nil: all
+
 	regions bool // the run is known to have regions, even if this part of it has none
 
 	run              *Run

@@ -94,7 +94,7 @@ type Wanted struct {
 	WindowNS int64    // or how long each is
 	All      bool     // as lifecycle.Options.All
 	Only     []string // the analyses to do, as Comparison; nil: all
-	// Within is the part of the run that the report is about; nil: all of it.
+	// Within is the part of the run that the report is about; nil: all of it, or what an exported trace has.
 	Within *slou.Interval
 	// Whole reads the model of the whole run, for what several processes cannot do together. One process need
 	// not give it: its model is whole.
@@ -218,6 +218,9 @@ func (c *computation) forecast(g procs.Group) (err error) {
 func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*Everything, error) {
 	if g == nil || g.Size() == 1 {
 		g = procs.Alone() // its exchanges may be at once
+	}
+	if want.Within == nil {
+		want.Within = slou.Exported(m)
 	}
 	if want.Within != nil {
 		want.Only = ofIntervals

@@ -55,6 +55,10 @@ func (a *author) partOnly(v *slou.Interval) {
 			names = append(names, x.name.In(a.lang))
 		}
 	}
+	if e := a.Run.Info; e != nil && e.Interval != nil {
+		a.para("This trace was exported: it has the interval from %s to %s of the run.",
+			words.Time(e.Interval.FromNS), words.Time(e.Interval.ToNS)).In = everywhere
+	}
 	a.para("Only the interval from %s to %s of %s is reported. Left out, since it needs the whole run: %s.",
 		words.Time(v.FromNS), words.Time(v.ToNS), words.Time(a.Run.WallNS), a.listOf(names)).In = everywhere
 }

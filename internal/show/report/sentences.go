@@ -23,6 +23,8 @@ var sentences = []words.Phrase{
 		"В трассе нет конца запуска: программа прервана, упала или ещё работает."},
 	{"wall time", "время запуска"},
 	{"of the run", "запуска"},
+	{"This trace was exported: it has the interval from %s to %s of the run.",
+		"Эта трасса экспортирована: в ней интервал запуска с %s до %s."},
 	{"Only the interval from %s to %s of %s is reported. Left out, since it needs the whole run: %s.",
 		"Отчёт только об интервале: с %s до %s из %s. Нет того, для чего нужен весь запуск: %s."},
 	{"The axes of time begin at %s.", "Оси времени начинаются с %s."},
