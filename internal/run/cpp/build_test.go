@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
 // small needs no header of ours, so that it compiles fast.
@@ -73,7 +74,7 @@ func TestCache(t *testing.T) {
 		{"new header", put("other.h", ""), 4}, // an include might find it now
 		{"no header any more", func() { os.Remove(filepath.Join(dir, "other.h")) }, -1},
 		{"no source any more", func() { os.Remove(filepath.Join(dir, "c.cpp")) }, -1},
-		{"-g", func() { spec.Debug = true }, 5},
+		{"-g", func() { spec.Debug = true }, 5}, // with the runtime, as flags
 		{"without", func() { spec.Debug = false }, -1},
 		{"flags", func() { t.Setenv("CXX_FLAGS", "-DX") }, 5},
 		{"no flags", func() { t.Setenv("CXX_FLAGS", "") }, -1},
@@ -92,6 +93,9 @@ func TestCache(t *testing.T) {
 			put("b.cpp", `extern "C" void two(int) {} // more`)()
 		}, 3},
 	} {
+		if (step.what == "-g" || step.what == "without") && !effort.Long {
+			continue
+		}
 		step.do()
 		b, err := build(t, spec)
 		if err != nil {
@@ -179,7 +183,7 @@ func TestConcurrentBuilds(t *testing.T) {
 	prog := program("one i", "two i")
 	cache := t.TempDir()
 	var wg sync.WaitGroup
-	for range 3 {
+	for range effort.Times(2, 3) {
 		wg.Go(func() {
 			b, err := Build(context.Background(), Spec{Prog: prog, Dir: dir, CacheDir: cache, Optimize: "-O0"})
 			if err != nil {

@@ -83,8 +83,11 @@ func (x *Index) Sums(from, to int64) Sums {
 	if first >= last {
 		return x.sum(from, to)
 	}
-	sum := x.sum(from, first*x.step)
-	sum.plus(x.sum(last*x.step, to), 1)
+	sum := x.newSums()
+	for lane := range x.t.Lanes() {
+		sum.add(x, lane, from, first*x.step)
+		sum.add(x, lane, last*x.step, to)
+	}
 	sum.plus(x.upTo[last], 1)
 	sum.plus(x.upTo[first], -1)
 	return sum
