@@ -2,11 +2,13 @@ package cli
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/modules"
 	"github.com/whyslow/whyslow/internal/record/modules/native"
 	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/prof"
@@ -35,7 +37,7 @@ func (o *profileOptions) addTo(cmd *cobra.Command) {
 func (o *profileOptions) load(verb, dir string) (*config.Plan, error) {
 	plan, err := o.plan(dir)
 	if err == nil {
-		err = plan.OpenLibraries(native.Open)
+		err = plan.OpenLibraries(openModule)
 	}
 	if errors.Is(err, prof.ErrLeft) {
 		return nil, console.Exit(console.Interrupted, err)
@@ -52,4 +54,12 @@ func (o *profileOptions) load(verb, dir string) (*config.Plan, error) {
 // plan is load without what only libraries know.
 func (o *profileOptions) plan(dir string) (*config.Plan, error) {
 	return config.Load(dir, o.flags, prof.Modules())
+}
+
+// openModule asks a library or a program what module it is.
+func openModule(path string) (prof.ModuleInfo, error) {
+	if strings.Contains(filepath.Base(path), ".so") {
+		return native.Open(path)
+	}
+	return modules.OpenProgram(path)
 }

@@ -8,8 +8,6 @@
 // collected by stream and handed over in large pieces (ordered). In steady state no handler allocates.
 package modules
 
-import "github.com/whyslow/whyslow/prof"
-
 // What the registrations say of parameters that several modules have.
 const (
 	outputDoc = "a file, - (standard output), tcp://HOST:PORT; empty: the terminal (standard error)"
@@ -17,7 +15,7 @@ const (
 )
 
 // put writes text at once. The Output keeps an error, and tells.
-func put(out *prof.Output, text []byte) {
+func put(out flusher, text []byte) {
 	_, _ = out.Write(text)
 	_ = out.Flush()
 }

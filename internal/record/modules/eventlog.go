@@ -4,6 +4,7 @@ package modules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/prof"
@@ -73,24 +74,26 @@ func (l *eventLog) Start(h *prof.Host) error {
 	if l.log, err = openOrdered(h, out); err != nil {
 		return err
 	}
-	var patterns []string
-	for _, p := range h.Strings("events") {
-		patterns = append(patterns, standardName(p))
-	}
-	return h.ConnectMatching(patterns, func(s *prof.Stream, a *prof.Any) {
-		lane := l.log.lane(s)
-		lane.text = l.format.event(lane.text, l, s, a)
-		lane.done(a.Time)
-	})
+	return h.ConnectMatching(standardNames(h.Strings("events")), l.handle)
 }
 
-// standardName replaces an alias of a standard event.
-func standardName(pattern string) string {
-	ns, name, _ := strings.Cut(strings.Replace(pattern, "::", ".", 1), ".")
-	if k, ok := trace.KindByName(ns, name); ok {
-		return k.String()
+// handle appends the event.
+func (l *eventLog) handle(s *prof.Stream, a *prof.Any) {
+	lane := l.log.lane(s)
+	lane.text = l.format.event(lane.text, l, s, a)
+	lane.done(a.Time)
+}
+
+// standardNames replaces aliases of standard events.
+func standardNames(patterns []string) []string {
+	patterns = slices.Clone(patterns)
+	for i, p := range patterns {
+		ns, name, _ := strings.Cut(strings.Replace(p, "::", ".", 1), ".")
+		if k, ok := trace.KindByName(ns, name); ok {
+			patterns[i] = k.String()
+		}
 	}
-	return pattern
+	return patterns
 }
 
 // Log implements Logger.

@@ -3,6 +3,7 @@ package modules
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"sync"
@@ -25,8 +26,14 @@ import (
 // window is how much text a log keeps back for the sake of order, in bytes.
 const window = 4 << 20
 
+// flusher is where the text goes: an Output, or a process.
+type flusher interface {
+	io.Writer
+	Flush() error
+}
+
 type ordered struct {
-	out   *prof.Output
+	out   flusher
 	size  int
 	lanes *prof.PerStream[lane]
 
@@ -69,7 +76,7 @@ func openOrdered(h *prof.Host, out *prof.Output) (*ordered, error) {
 }
 
 // newOrdered makes a log that collects up to size bytes of each stream before it merges them.
-func newOrdered(ses *prof.Session, out *prof.Output, size int) *ordered {
+func newOrdered(ses *prof.Session, out flusher, size int) *ordered {
 	o := &ordered{out: out, size: size}
 	o.lanes = prof.NewPerStream(ses, func(s *prof.Stream, l *lane) {
 		l.log, l.node, l.id = o, s.Node(), s.ID()

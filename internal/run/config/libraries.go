@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,16 +84,21 @@ func (in *Input) dirs() []string {
 	return list
 }
 
-// lookFor returns a module's library: path or libNAME.so in one of the folders, "" if there is none.
+// lookFor returns a module's library or program: path, or libNAME.so or NAME in one of the folders, "" if
+// there is none.
 func lookFor(path, name string, dirs []string) string {
-	if path == "" {
-		path = "lib" + name + ".so"
-	}
 	if filepath.IsAbs(path) {
 		dirs = []string{""}
 	}
 	for _, d := range dirs {
-		if p := filepath.Join(d, path); isRegular(p) {
+		p := filepath.Join(d, path)
+		if path == "" {
+			p = filepath.Join(d, "lib"+name+".so")
+			if program := filepath.Join(d, name); !isRegular(p) && isProgram(program) {
+				p = program
+			}
+		}
+		if isRegular(p) {
 			if abs, err := filepath.Abs(p); err == nil {
 				return abs
 			}
@@ -100,6 +106,12 @@ func lookFor(path, name string, dirs []string) string {
 		}
 	}
 	return ""
+}
+
+// isProgram tells whether a path names an executable file.
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // findLibrary finds the library of a module that is on and not built in.
