@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 	"github.com/whyslow/whyslow/internal/record/recording"
 	"github.com/whyslow/whyslow/internal/record/stream"
 	"github.com/whyslow/whyslow/internal/tracefile"
@@ -82,7 +83,7 @@ func sendTrace(ctx context.Context, std console.IO, o *sendTraceOptions, dir str
 	} else if !st.IsDir() || !isTrace(dir) {
 		return badInput(fmt.Errorf("%s: not a trace; give the folder that a program has written", dir))
 	}
-	source, tell, err := o.source(ctx, dir)
+	source, tell, err := o.source(ctx, std, dir)
 	if err != nil {
 		return badInput(err)
 	}
@@ -102,9 +103,10 @@ func sendTrace(ctx context.Context, std console.IO, o *sendTraceOptions, dir str
 }
 
 // source is what is sent. tell passes on what run.json says by then.
-func (o *sendTraceOptions) source(ctx context.Context, dir string) (s stream.Source, tell func(), err error) {
+func (o *sendTraceOptions) source(ctx context.Context, std console.IO, dir string) (s stream.Source,
+	tell func(), err error) {
 	if o.node < 0 {
-		return stream.Folder(dir), func() {}, nil
+		return stream.Folder(dir), func() { o.nameAddresses(std, dir) }, nil
 	}
 	info := o.info(dir)
 	for until := time.Now().Add(3 * time.Second); info == nil && time.Now().Before(until) && ctx.Err() == nil; {
@@ -129,8 +131,32 @@ func (o *sendTraceOptions) source(ctx context.Context, dir string) (s stream.Sou
 		if o.node > 0 && last.Ended == "" && complete(filepath.Join(dir, tracefile.FileName(o.node))) {
 			last.Ended = trace.EndedDone
 		}
+		if r, err := trace.Open(dir); err == nil {
+			defer r.Close()
+			if table := symbols.OfTrace(r, o.node); table != nil {
+				last = *stream.WithSymbols(&last, table)
+			}
+		}
 		file.SetInfo(&last)
 	}, nil
+}
+
+// nameAddresses finds out what addresses of the program are, which it wrote into its trace, unless that is
+// known: whoever gets the trace may not have the program.
+func (o *sendTraceOptions) nameAddresses(std console.IO, dir string) {
+	if _, err := os.Stat(filepath.Join(dir, symbols.File)); err == nil {
+		return
+	}
+	r, err := trace.Open(dir)
+	if err != nil {
+		return // nothing to send, either
+	}
+	defer r.Close()
+	if table := symbols.OfTrace(r, -1); len(table) > 0 {
+		if err := table.Save(dir); err != nil {
+			std.Say("warning: names of the program's functions are not sent: %v", console.FileError(err))
+		}
+	}
 }
 
 // complete reports whether a node's file has been written to its end.

@@ -20,6 +20,7 @@ type shmemOptions struct {
 	library    string // write the libraries to this folder, and run nothing
 	instrument string
 	clockSync  string
+	localDir   string
 }
 
 // Words that flags take, and docs/c-sdk.md explains as values of WHYSLOW_INSTRUMENT and WHYSLOW_CLOCK_SYNC.
@@ -80,6 +81,8 @@ Exit codes:
 		" functions of the program compiled with -finstrument-functions), auto (calls, and such functions)")
 	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end:"+
 		" `when` is auto (PEs are on several), off or always")
+	f.StringVar(&o.localDir, "local-dir", "", "each PE writes its events below this `folder` of its host, and"+
+		" moves them to the trace when it ends")
 	f.StringVar(&o.library, "library", "", "write the libraries for linking, and their headers, to this"+
 		" `folder`; run nothing")
 	o.collectedOptions.addTo(cmd)
@@ -92,8 +95,10 @@ Exit codes:
 	for flag, values := range map[string][]string{"instrument": instrumentLevels, "clock-sync": whenSyncs} {
 		completeWords(cmd, flag, values)
 	}
-	if err := cmd.MarkFlagDirname("library"); err != nil {
-		panic(err)
+	for _, flag := range []string{"library", "local-dir"} {
+		if err := cmd.MarkFlagDirname(flag); err != nil {
+			panic(err)
+		}
 	}
 	return cmd
 }
@@ -110,10 +115,18 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 		return console.Misuse("shmem: no program given; give the command that starts it, such as" +
 			" oshrun -np 4 ./prog")
 	}
-	return cmp.Or(checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
+	var local error
+	if o.localDir != "" {
+		if o.localDir, local = filepath.Abs(o.localDir); local == nil && (o.live.on || f.Changed("to")) {
+			local = console.Misuse("shmem: --local-dir keeps the events on the hosts until the run ends: leave it" +
+				" out, or --live and --to")
+		}
+	}
+	return cmp.Or(local, checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
 		checkChoice("shmem", "clock-sync", o.clockSync, whenSyncs...),
 		o.collectedOptions.check(f, [3]string{"instrument", "WHYSLOW_INSTRUMENT", o.instrument},
-			[3]string{"clock-sync", "WHYSLOW_CLOCK_SYNC", o.clockSync}))
+			[3]string{"clock-sync", "WHYSLOW_CLOCK_SYNC", o.clockSync},
+			[3]string{"local-dir", "WHYSLOW_LOCAL_DIR", o.localDir}))
 }
 
 // writeLibraries writes what programs are linked with.

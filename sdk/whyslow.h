@@ -116,6 +116,7 @@ enum { WS_WAIT, WS_DROP };
  * can tune a finished program. Strings are copied. */
 typedef struct ws_options {
     const char *dir;       /* the trace's folder, made if need be; default PROGRAM.trace [WHYSLOW_TRACE] */
+    /* [WHYSLOW_LOCAL_DIR]: a folder in which the node's file is written until it is complete */
     const char *program;   /* its name in reports; default: the executable's */
     int node;              /* number of this node, 0 to 65535 */
     int nodes;             /* nodes of the whole run; default 1 */
@@ -1382,6 +1383,7 @@ struct ws_context {
     char *dir, *path, *program, **hosts;
     char **affinities; /* by process, as far as known; this one's own is not needed */
     char *place;  /* the absolute path; null: unknown */
+    char *home;   /* where the file is moved to when it is complete; null: it is there */
     pid_t sender; /* sends the trace to a collector */
     int sends;    /* it is there, and */
     int alive;    /* reads the other end of this pipe, which ends when the trace does */
@@ -2238,6 +2240,40 @@ static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t 
     if (err) wsi_fail_write(ctx, err);
 }
 
+/* wsi_copy_file copies a file. Returns an errno. */
+static int wsi_copy_file(const char *from, const char *to) {
+    char buffer[1 << 14];
+    int err = 0, in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out < 0) err = errno;
+    for (ssize_t n; !err && (n = read(in, buffer, sizeof buffer)) != 0;) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) err = errno;
+        for (ssize_t k, done = 0; !err && done < n; done += k > 0 ? k : 0)
+            if ((k = write(out, buffer + done, (size_t)(n - done))) < 0 && errno != EINTR) err = errno;
+    }
+    if (in >= 0) close(in);
+    if (out >= 0 && close(out) && !err) err = errno;
+    return err;
+}
+
+/* wsi_bring_home moves a complete file from the host's own folder to the trace's, under a name that readers
+ * do not look at until all of it is there. What cannot be moved stays. */
+static void wsi_bring_home(ws_context *ctx) {
+    size_t len = strlen(ctx->home) + 8;
+    char *part = (char *)malloc(len);
+    int err = part ? 0 : ENOMEM;
+    if (part) snprintf(part, len, "%s.part", ctx->home);
+    if (!err && rename(ctx->path, ctx->home)) { /* which other disks do not allow */
+        err = wsi_copy_file(ctx->path, part);
+        if (!err && rename(part, ctx->home)) err = errno;
+        if (err) unlink(part);
+        else unlink(ctx->path);
+    }
+    free(part);
+    if (err) wsi_fail(ctx, "cannot move %s to %s: %s", ctx->path, ctx->home, strerror(err));
+}
+
 /* wsi_end_file writes the index and the trailer, and closes the file. An index that is too large is left out:
  * readers then search for the blocks. */
 static void wsi_end_file(ws_context *ctx) {
@@ -2261,6 +2297,7 @@ static void wsi_end_file(ws_context *ctx) {
     if (close(ctx->fd) && !err) err = errno;
     ctx->fd = -1;
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
+    if (ctx->home) wsi_bring_home(ctx);
 }
 
 /* wsi_hex returns the value of a hexadecimal digit, or -1 for any other character. */
@@ -3522,6 +3559,7 @@ static void wsi_free(ws_context *ctx) {
     free(ctx->names), free(ctx->hosts), free(ctx->affinities), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
     free(ctx->settings.p), free(ctx->raw.p), free(ctx->block.p), free(ctx->index.p);
     free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
+    free(ctx->home);
     free(ctx);
 }
 
@@ -3641,6 +3679,25 @@ static long long wsi_clamp(long long v, long long otherwise, long long min, long
     return v < min ? min : v > max ? max : v;
 }
 
+/* wsi_write_locally lets the file be written in a folder of this host, under a name that other runs and
+ * processes do not use, and moved to the trace's when it is complete. */
+static void wsi_write_locally(ws_context *ctx, const char *dir) {
+    const char *base = strrchr(ctx->dir, '/') ? strrchr(ctx->dir, '/') + 1 : ctx->dir;
+    size_t len = strlen(dir) + strlen(base) + 40;
+    char *path = (char *)malloc(len);
+    if (wsi_env("WHYSLOW_TO")) {
+        if (!ctx->quiet)
+            fprintf(stderr,
+                    "whyslow: WHYSLOW_LOCAL_DIR=%s is ignored: what is sent must be in the trace's folder\n",
+                    dir);
+        free(path);
+        return;
+    }
+    ctx->home = ctx->path;
+    ctx->path = path;
+    if (path) snprintf(path, len, "%s/%s.%ld.%05d.wst", dir, base, (long)getpid(), ctx->node);
+}
+
 static int wsi_settings(ws_context *ctx, const ws_options *o) {
     char exe[4096];
     ctx->node = o->node;
@@ -3683,6 +3740,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
         snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
     if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir)
         snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
+    if (ctx->path && wsi_env("WHYSLOW_LOCAL_DIR")) wsi_write_locally(ctx, wsi_env("WHYSLOW_LOCAL_DIR"));
     int ok = ctx->program && ctx->dir && ctx->path;
     if (o->hosts && ok && (ok = (ctx->hosts = (char **)calloc((size_t)ctx->nodes, sizeof *ctx->hosts)) != 0))
         for (int i = 0; i < ctx->nodes; i++)
@@ -3724,6 +3782,13 @@ static char *wsi_place_of(const char *path) {
 /* wsi_begin opens the file, and for node 0 the trace. Returns 0 on failure. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
+    if (!err && ctx->home) {
+        char *name = strrchr(ctx->path, '/');
+        *name = 0;
+        err = wsi_make_dir(ctx->path);
+        *name = '/';
+        unlink(ctx->home); /* of an earlier run; mostly it is not there */
+    }
     if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
     /* Another process may still be writing the file: the program that started this one, with the same
      * environment. */

@@ -49,6 +49,21 @@ type RunInfo struct {
 	Interval *IntervalInfo     `json:"interval,omitempty"`
 	Versions map[string]string `json:"versions,omitempty"` // whyslow, go, compiler, os, mpi
 	Settings map[string]string `json:"settings,omitempty"` // anything else that shaped the run
+	// Symbols are what recorded addresses of the program are, "PATH+0xOFFSET". A trace that was sent has
+	// them here; beside the program they are in a file of their own, symbols.json.
+	Symbols map[string]SymbolInfo `json:"symbols,omitempty"`
+}
+
+// SymbolInfo is where an address is in the source: the innermost function outside system headers, inlined or
+// not.
+type SymbolInfo struct {
+	Function string `json:"function,omitempty"` // without its arguments; "" if unknown
+	// as the compiler was told, made absolute by the folder it ran in; "" without debug information
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // from 1; 0 without debug information
+	// Variable is what is at an address of data: "locks[3]", "state.lock"; without debug information
+	// "state+0x40". File and Line declare it.
+	Variable string `json:"variable,omitempty"`
 }
 
 // UnmarshalJSON drops secrets and tells a run.json without "ended" from one where it is "".

@@ -114,6 +114,7 @@ enum { WS_WAIT, WS_DROP };
  * can tune a finished program. Strings are copied. */
 typedef struct ws_options {
     const char *dir;       /* the trace's folder, made if need be; default PROGRAM.trace [WHYSLOW_TRACE] */
+    /* [WHYSLOW_LOCAL_DIR]: a folder in which the node's file is written until it is complete */
     const char *program;   /* its name in reports; default: the executable's */
     int node;              /* number of this node, 0 to 65535 */
     int nodes;             /* nodes of the whole run; default 1 */

@@ -107,6 +107,7 @@ static void wsi_free(ws_context *ctx) {
     free(ctx->names), free(ctx->hosts), free(ctx->affinities), free(ctx->defs.rows.p), free(ctx->defs.dfs.p);
     free(ctx->settings.p), free(ctx->raw.p), free(ctx->block.p), free(ctx->index.p);
     free(ctx->unsaved_defs.p), free(ctx->dir), free(ctx->path), free(ctx->place), free(ctx->program);
+    free(ctx->home);
     free(ctx);
 }
 
@@ -226,6 +227,25 @@ static long long wsi_clamp(long long v, long long otherwise, long long min, long
     return v < min ? min : v > max ? max : v;
 }
 
+/* wsi_write_locally lets the file be written in a folder of this host, under a name that other runs and
+ * processes do not use, and moved to the trace's when it is complete. */
+static void wsi_write_locally(ws_context *ctx, const char *dir) {
+    const char *base = strrchr(ctx->dir, '/') ? strrchr(ctx->dir, '/') + 1 : ctx->dir;
+    size_t len = strlen(dir) + strlen(base) + 40;
+    char *path = (char *)malloc(len);
+    if (wsi_env("WHYSLOW_TO")) {
+        if (!ctx->quiet)
+            fprintf(stderr,
+                    "whyslow: WHYSLOW_LOCAL_DIR=%s is ignored: what is sent must be in the trace's folder\n",
+                    dir);
+        free(path);
+        return;
+    }
+    ctx->home = ctx->path;
+    ctx->path = path;
+    if (path) snprintf(path, len, "%s/%s.%ld.%05d.wst", dir, base, (long)getpid(), ctx->node);
+}
+
 static int wsi_settings(ws_context *ctx, const ws_options *o) {
     char exe[4096];
     ctx->node = o->node;
@@ -268,6 +288,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
         snprintf(ctx->dir, len, "%s%s", dir ? dir : base, dir ? "" : ".trace");
     if ((ctx->path = (char *)malloc(len + 16)) != 0 && ctx->dir)
         snprintf(ctx->path, len + 16, "%s/%05d.wst", ctx->dir, ctx->node);
+    if (ctx->path && wsi_env("WHYSLOW_LOCAL_DIR")) wsi_write_locally(ctx, wsi_env("WHYSLOW_LOCAL_DIR"));
     int ok = ctx->program && ctx->dir && ctx->path;
     if (o->hosts && ok && (ok = (ctx->hosts = (char **)calloc((size_t)ctx->nodes, sizeof *ctx->hosts)) != 0))
         for (int i = 0; i < ctx->nodes; i++)
@@ -309,6 +330,13 @@ static char *wsi_place_of(const char *path) {
 /* wsi_begin opens the file, and for node 0 the trace. Returns 0 on failure. */
 static int wsi_begin(ws_context *ctx) {
     int err = wsi_make_dir(ctx->dir);
+    if (!err && ctx->home) {
+        char *name = strrchr(ctx->path, '/');
+        *name = 0;
+        err = wsi_make_dir(ctx->path);
+        *name = '/';
+        unlink(ctx->home); /* of an earlier run; mostly it is not there */
+    }
     if (!err && (ctx->fd = open(ctx->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0) err = errno;
     /* Another process may still be writing the file: the program that started this one, with the same
      * environment. */

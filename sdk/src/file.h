@@ -279,6 +279,40 @@ static void wsi_write(ws_context *ctx, wsi_stream *s, const uint64_t *w, size_t 
     if (err) wsi_fail_write(ctx, err);
 }
 
+/* wsi_copy_file copies a file. Returns an errno. */
+static int wsi_copy_file(const char *from, const char *to) {
+    char buffer[1 << 14];
+    int err = 0, in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out < 0) err = errno;
+    for (ssize_t n; !err && (n = read(in, buffer, sizeof buffer)) != 0;) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) err = errno;
+        for (ssize_t k, done = 0; !err && done < n; done += k > 0 ? k : 0)
+            if ((k = write(out, buffer + done, (size_t)(n - done))) < 0 && errno != EINTR) err = errno;
+    }
+    if (in >= 0) close(in);
+    if (out >= 0 && close(out) && !err) err = errno;
+    return err;
+}
+
+/* wsi_bring_home moves a complete file from the host's own folder to the trace's, under a name that readers
+ * do not look at until all of it is there. What cannot be moved stays. */
+static void wsi_bring_home(ws_context *ctx) {
+    size_t len = strlen(ctx->home) + 8;
+    char *part = (char *)malloc(len);
+    int err = part ? 0 : ENOMEM;
+    if (part) snprintf(part, len, "%s.part", ctx->home);
+    if (!err && rename(ctx->path, ctx->home)) { /* which other disks do not allow */
+        err = wsi_copy_file(ctx->path, part);
+        if (!err && rename(part, ctx->home)) err = errno;
+        if (err) unlink(part);
+        else unlink(ctx->path);
+    }
+    free(part);
+    if (err) wsi_fail(ctx, "cannot move %s to %s: %s", ctx->path, ctx->home, strerror(err));
+}
+
 /* wsi_end_file writes the index and the trailer, and closes the file. An index that is too large is left out:
  * readers then search for the blocks. */
 static void wsi_end_file(ws_context *ctx) {
@@ -302,6 +336,7 @@ static void wsi_end_file(ws_context *ctx) {
     if (close(ctx->fd) && !err) err = errno;
     ctx->fd = -1;
     if (err) wsi_fail(ctx, "cannot write %s: %s; its end is missing", ctx->path, strerror(err));
+    if (ctx->home) wsi_bring_home(ctx);
 }
 
 /* wsi_hex returns the value of a hexadecimal digit, or -1 for any other character. */

@@ -155,6 +155,7 @@ struct ws_context {
     char *dir, *path, *program, **hosts;
     char **affinities; /* by process, as far as known; this one's own is not needed */
     char *place;  /* the absolute path; null: unknown */
+    char *home;   /* where the file is moved to when it is complete; null: it is there */
     pid_t sender; /* sends the trace to a collector */
     int sends;    /* it is there, and */
     int alive;    /* reads the other end of this pipe, which ends when the trace does */

@@ -46,7 +46,7 @@ func DefaultLimits() Limits {
 		PerAddress:  512,
 		Frame:       stream.DefaultMaxFrame,
 		Nodes:       4096,
-		Streams:     4096,
+		Streams:     8192, // sdk: workers, and from 4096 on those that are none
 		Runs:        10_000,
 		RunBytes:    256 << 30,
 		AllBytes:    1 << 40,

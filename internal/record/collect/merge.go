@@ -88,10 +88,11 @@ func fill(out, in *trace.RunInfo) {
 		out.Started = in.Started
 	}
 	out.Versions, out.Settings = under(out.Versions, in.Versions), under(out.Settings, in.Settings)
+	out.Symbols = under(out.Symbols, in.Symbols)
 }
 
 // under adds to a map what it lacks of another one.
-func under(m, more map[string]string) map[string]string {
+func under[V any](m, more map[string]V) map[string]V {
 	all := maps.Clone(more)
 	if all == nil {
 		return m

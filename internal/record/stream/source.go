@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/whyslow/whyslow/internal/record/pgas/symbols"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/tracefile/follow"
 	"github.com/whyslow/whyslow/trace"
@@ -46,12 +48,59 @@ const infoWait = 3 * time.Second
 var errNoInfo = errors.New("there is no run.json yet")
 
 func (f Folder) follow(ctx context.Context, s *Sender) error {
+	names := symbolTable{dir: string(f)}
 	return followFiles(ctx, s, string(f), func(in *follow.Follower) *trace.RunInfo {
 		if in.InfoVersion() == 0 {
 			return nil
 		}
-		return in.Info()
+		return names.with(in.Info(), s)
 	})
+}
+
+// symbolsLimit is how many bytes of JSON are sent of what addresses of the program are: some thousand places.
+const symbolsLimit = 256 << 10
+
+// symbolTable adds to what is known of a run what addresses of its program are, once its folder has that.
+type symbolTable struct {
+	dir  string
+	file fs.FileInfo    // symbols.json; nil: there is none
+	of   *trace.RunInfo // what was added to
+	info *trace.RunInfo // what came of it
+}
+
+func (t *symbolTable) with(info *trace.RunInfo, s *Sender) *trace.RunInfo {
+	st, err := os.Stat(filepath.Join(t.dir, symbols.File))
+	if err != nil {
+		st = nil
+	}
+	if t.of == info && (st == nil) == (t.file == nil) && (st == nil || st.ModTime().Equal(t.file.ModTime())) {
+		return t.info
+	}
+	t.of, t.info, t.file = info, info, st
+	if st == nil {
+		return info
+	}
+	table, err := symbols.Load(t.dir)
+	if err != nil {
+		s.notify(err.Error())
+		return info
+	}
+	t.info = WithSymbols(info, table)
+	if t.info.Symbols == nil {
+		s.notify(fmt.Sprintf("%s is too large to be sent: there will be addresses in place of names",
+			filepath.Join(t.dir, symbols.File)))
+	}
+	return t.info
+}
+
+// WithSymbols is what is known of a run with what addresses of its program are, unless that is too much to
+// send.
+func WithSymbols(info *trace.RunInfo, table symbols.Table) *trace.RunInfo {
+	with := *info
+	if text, err := json.Marshal(table); err == nil && len(text) <= symbolsLimit {
+		with.Symbols = table
+	}
+	return &with
 }
 
 // followFiles gives the sender what is at path and what comes. info is what is known of the run, nil:

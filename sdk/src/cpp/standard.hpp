@@ -3,18 +3,22 @@
 
 namespace whyslow {
 
-// Output is the file that a module writes, from its parameter file: "-" is standard output, the default is
-// standard error.
+// Output is where a module writes, from its parameter file: a file, "-" for standard output,
+// "tcp://HOST:PORT" for whoever listens there; the default is standard error.
 class Output {
   public:
-    Output() : f_(nullptr) {}
+    Output() : f_(nullptr), socket_(-1), error_(0) {}
     ~Output() { close(); }
     Output(const Output &) = delete;
-    // open creates or replaces the file. It throws std::runtime_error if the file cannot be written, or if
-    // another module or another run is writing it.
+    // open creates or replaces the file, or connects. It throws std::runtime_error if the file cannot be
+    // written, if another module or another run is writing it, or if nobody listens.
     void open(const std::string &file) {
         if (file.empty() || file == "-") {
             f_ = file.empty() ? stderr : stdout;
+            return;
+        }
+        if (file.compare(0, 6, "tcp://") == 0) {
+            connect(file);
             return;
         }
         const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -35,6 +39,9 @@ class Output {
     // write writes whole lines.
     void write(const std::string &s) {
         if (f_) std::fwrite(s.data(), 1, s.size(), f_);
+        if (socket_ < 0) return;
+        waiting_ += s;
+        if (waiting_.size() >= 1 << 16) send();
     }
     void close() {
         const bool own = f_ && f_ != stderr && f_ != stdout;
@@ -47,10 +54,56 @@ class Output {
                              std::strerror(error));
         }
         f_ = nullptr;
+        if (socket_ < 0) return;
+        send();
+        if (::close(socket_) && !error_) error_ = errno;
+        socket_ = -1;
+        if (error_)
+            std::fprintf(stderr, "whyslow: results sent over the network are incomplete: %s\n",
+                         std::strerror(error_));
     }
 
   private:
     std::FILE *f_;
+    int socket_, error_; // error_: the first errno of the connection; nothing is sent after it
+    std::string waiting_;
+
+    // connect waits at most five seconds for each address of the host, and as long for each later send.
+    void connect(const std::string &where) {
+        const std::size_t colon = where.rfind(':');
+        std::string host = where.substr(6, colon > 6 ? colon - 6 : 0);
+        if (host.size() > 1 && host[0] == '[' && host[host.size() - 1] == ']')
+            host = host.substr(1, host.size() - 2);
+        addrinfo wanted, *list = nullptr;
+        std::memset(&wanted, 0, sizeof wanted);
+        wanted.ai_socktype = SOCK_STREAM;
+        const int wrong = ::getaddrinfo(host.c_str(), where.c_str() + colon + 1, &wanted, &list);
+        if (wrong) throw std::runtime_error("cannot connect to " + where + ": " + ::gai_strerror(wrong));
+        timeval limit;
+        limit.tv_sec = 5, limit.tv_usec = 0;
+        int why = 0;
+        for (addrinfo *a = list; a && socket_ < 0; a = a->ai_next) {
+            const int fd = ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+            if (fd >= 0) ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+            if (fd >= 0 && !::connect(fd, a->ai_addr, a->ai_addrlen)) {
+                socket_ = fd;
+                continue;
+            }
+            why = errno;
+            if (fd >= 0) ::close(fd);
+        }
+        ::freeaddrinfo(list);
+        if (socket_ < 0) throw std::runtime_error("cannot connect to " + where + ": " + std::strerror(why));
+    }
+
+    void send() {
+        for (std::size_t at = 0; at < waiting_.size() && !error_;) {
+            const ssize_t n = ::send(socket_, waiting_.data() + at, waiting_.size() - at, MSG_NOSIGNAL);
+            if (n >= 0) at += static_cast<std::size_t>(n);
+            else if (errno != EINTR) error_ = errno;
+        }
+        waiting_.clear();
+    }
 };
 
 // LoggerModule is logger_module: one line for each event. Its parameters are file; format, "text" or "csv";

@@ -75,9 +75,12 @@
 #endif
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #if defined(WHYSLOW_MODULE_LIBRARY)

@@ -119,18 +119,8 @@ func tellEnd(dir string, outcome error) error {
 // resolveAddresses finds the lines, functions and variables that were recorded as addresses, while the program
 // is unchanged, and keeps them.
 func resolveAddresses(r *trace.Reader, dir string) error {
-	seen := map[string]bool{}
-	var addresses []string
-	for _, node := range r.Nodes() {
-		r.Defs(node).EachName(func(_ trace.Name, text string) {
-			if _, _, ok := symbols.Split(text); ok && !seen[text] {
-				seen[text] = true
-				addresses = append(addresses, text)
-			}
-		})
+	if table := symbols.OfTrace(r, -1); table != nil {
+		return console.FileError(table.Save(dir))
 	}
-	if len(addresses) == 0 {
-		return nil
-	}
-	return console.FileError(symbols.Resolve(addresses).Save(dir))
+	return nil
 }

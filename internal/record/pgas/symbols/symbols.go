@@ -3,7 +3,7 @@
 // A collector that knows only addresses writes "PATH+0xOFFSET": the path of the executable or shared object,
 // absolute, and the address as the file itself counts (where the code was at run time, less where the file
 // was loaded). Programs are built again and moved, so what the addresses mean is looked up when the run ends
-// and kept beside the trace, in symbols.json.
+// and kept beside the trace, in symbols.json. A trace that was sent has them in its run.json.
 package symbols
 
 import (
@@ -16,18 +16,12 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/tracefile"
+	"github.com/whyslow/whyslow/trace"
 )
 
-// Place is where an address is in the source: the innermost function outside system headers, inlined or not.
-type Place struct {
-	Function string `json:"function,omitempty"` // without its arguments; "" if unknown
-	// as the compiler was told, made absolute by the folder it ran in; "" without debug information
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"` // from 1; 0 without debug information
-	// Variable is what is at an address of data: "locks[3]", "state.lock"; without debug information
-	// "state+0x40". File and Line declare it.
-	Variable string `json:"variable,omitempty"`
-}
+// Place is where an address is in the source.
+type Place = trace.SymbolInfo
 
 // Table has the places of addresses, by their text "PATH+0xOFFSET".
 type Table map[string]Place
@@ -78,18 +72,43 @@ func Split(address string) (path string, offset uint64, ok bool) {
 // Join makes the text of an address.
 func Join(path string, offset uint64) string { return path + "+0x" + strconv.FormatUint(offset, 16) }
 
+// OfTrace resolves the addresses that were recorded of a node, or of all (-1).
+func OfTrace(r *trace.Reader, node int) Table {
+	seen := map[string]bool{}
+	var addresses []string
+	for _, n := range r.Nodes() {
+		if node >= 0 && n != node {
+			continue
+		}
+		r.Defs(n).EachName(func(_ trace.Name, text string) {
+			if _, _, ok := Split(text); ok && !seen[text] {
+				seen[text] = true
+				addresses = append(addresses, text)
+			}
+		})
+	}
+	if len(addresses) == 0 {
+		return nil
+	}
+	return Resolve(addresses)
+}
+
 // Load reads the table kept with a trace; nil without an error if there is none.
 func Load(traceDir string) (Table, error) {
 	path := filepath.Join(traceDir, File)
 	text, err := files.Read(path, tableLimit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	t := Table{}
-	if err == nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		info, err := trace.ReadRunInfo(traceDir)
+		if err != nil || info.Symbols == nil {
+			return nil, nil // there is none; what is wrong with run.json others tell
+		}
+		path, t = filepath.Join(traceDir, tracefile.RunFile), info.Symbols
+	case err == nil:
 		err = json.Unmarshal(text, &t)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w; remove it to see addresses instead of lines", path, err)
 	}
 	for address, p := range t {
