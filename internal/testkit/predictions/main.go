@@ -1,7 +1,11 @@
 // Predictions holds "whyslow predict" against reality: it runs programs on machines of several shapes,
 // predicts each run from each of the others, and writes a page with the errors.
 //
-//	go run ./internal/testkit/predictions [-runs 8] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
+//	go run ./internal/testkit/predictions [-runs 8] [-dir DIR] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
+//
+// With -dir runs stay in that folder, and those that are there are not repeated. So a computer that is quiet for
+// minutes at a time can run the programs one by one, without predicting anything (-o ""); then the page has all
+// that the folder has.
 //
 // Every shape runs several times, in turns with the others. The half that other programs disturbed least
 // counts. Its run of median wall time is the one to predict, and to predict from; half the distance between
@@ -56,6 +60,15 @@ func (s shape) flags() []string {
 	return []string{"-n", fmt.Sprint(s.nodes), "-w", fmt.Sprint(s.workers)}
 }
 
+// recorded is a run before its trace has been read.
+type recorded struct {
+	Dir    string
+	Others time.Duration // what other programs had of all cores
+}
+
+// runs are those of a program, by shape.
+type runs map[string][]recorded
+
 // run is one that was recorded.
 type run struct {
 	dir     string
@@ -91,13 +104,14 @@ const mostOthers = 0.05
 var (
 	whyslow string
 	repeats = flag.Int("runs", 8, "runs of each program on each machine")
-	page    = flag.String("o", "docs/predictions.md", "the page to write")
+	keep    = flag.String("dir", "", "where runs stay, and are not repeated; none: they are removed")
+	page    = flag.String("o", "docs/predictions.md", "the page to write; none: nothing is predicted")
 )
 
 func main() {
 	flag.Parse()
 	if flag.NArg() < 1 {
-		fmt.Fprintln(os.Stderr, "usage: predictions [-runs N] [-o FILE] WHYSLOW [PROGRAM...]")
+		fmt.Fprintln(os.Stderr, "usage: predictions [-runs N] [-dir DIR] [-o FILE] WHYSLOW [PROGRAM...]")
 		os.Exit(2)
 	}
 	whyslow = flag.Arg(0)
@@ -108,25 +122,33 @@ func main() {
 }
 
 func predictions(only []string) error {
-	tmp, err := os.MkdirTemp("", "predictions")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	var all []guess
-	for i, p := range programs {
-		if len(only) > 0 && !slices.Contains(only, p.name) {
-			continue
-		}
-		dir := filepath.Join(tmp, fmt.Sprint(i))
-		if err := os.Mkdir(dir, 0o755); err != nil {
+	in := *keep
+	if in == "" {
+		tmp, err := os.MkdirTemp("", "predictions")
+		if err != nil {
 			return err
 		}
-		list, err := p.predictions(dir)
+		defer os.RemoveAll(tmp)
+		in = tmp
+	}
+	var all []guess
+	for _, p := range programs {
+		dir := filepath.Join(in, strings.NewReplacer(" ", "-", ",", "").Replace(p.name))
+		have, err := p.read(dir)
+		if wanted := len(only) == 0 || slices.Contains(only, p.name); err == nil && wanted {
+			err = p.run(dir, have)
+		}
+		if err == nil && len(have) > 0 && *page != "" {
+			var list []guess
+			list, err = p.predictions(have)
+			all = append(all, list...)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		all = append(all, list...)
+	}
+	if *page == "" {
+		return nil
 	}
 	var b bytes.Buffer
 	write(&b, all)
@@ -143,31 +165,75 @@ func shapes() (list []shape) {
 	return list
 }
 
-// predictions runs a program on all shapes, and predicts.
-func (p *program) predictions(tmp string) (list []guess, err error) {
-	runs := map[shape][]run{}
+// read gives the runs that a folder has.
+func (p *program) read(dir string) (list runs, err error) {
+	list = runs{}
+	text, err := os.ReadFile(filepath.Join(dir, "runs.json"))
+	if os.IsNotExist(err) {
+		return list, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	return list, err
+}
+
+// run adds what is missing of the runs of a program on all shapes.
+func (p *program) run(dir string, list runs) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	for k := range *repeats {
 		for _, s := range shapes() {
-			dir := filepath.Join(tmp, fmt.Sprintf("%d-%d-%d", k, s.nodes, s.workers))
-			flags := append(append([]string{"run", "-q", "-o", dir}, s.flags()...), p.links...)
-			begin := busy()
-			cmd := exec.Command(whyslow, append(append(flags, filepath.Join("examples", p.file)), p.args...)...)
-			if text, err := cmd.CombinedOutput(); err != nil {
-				return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
+			if len(list[s.String()]) > k {
+				continue
 			}
-			own := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			others := max(0, busy()-begin-own)
-			r, err := read(dir)
+			r, err := p.once(filepath.Join(dir, fmt.Sprintf("%d-%d-%d", k, s.nodes, s.workers)), s)
+			if err != nil {
+				return err
+			}
+			list[s.String()] = append(list[s.String()], r)
+			text, err := json.Marshal(list)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, "runs.json"), text, 0o644)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// once runs a program on one machine.
+func (p *program) once(dir string, s shape) (recorded, error) {
+	flags := append(append([]string{"run", "-q", "-o", dir}, s.flags()...), p.links...)
+	if err := os.RemoveAll(dir); err != nil { // one that was interrupted
+		return recorded{}, err
+	}
+	begin := busy()
+	cmd := exec.Command(whyslow, append(append(flags, filepath.Join("examples", p.file)), p.args...)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return recorded{}, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
+	}
+	own := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return recorded{dir, max(0, busy()-begin-own)}, nil
+}
+
+// predictions predicts each of the runs of a program from each other.
+func (p *program) predictions(in runs) (list []guess, err error) {
+	chosen := map[shape]run{}
+	for _, s := range shapes() {
+		var l []run
+		for _, one := range in[s.String()] {
+			r, err := read(one.Dir)
 			if err != nil {
 				return nil, err
 			}
 			workers := float64(s.nodes * s.workers)
-			r.others = max(0, float64(others)/r.wall-float64(runtime.NumCPU())+workers) / workers
-			runs[s] = append(runs[s], r)
+			r.others = max(0, float64(one.Others)/r.wall-float64(runtime.NumCPU())+workers) / workers
+			l = append(l, r)
 		}
-	}
-	chosen := map[shape]run{}
-	for s, l := range runs {
 		slices.SortFunc(l, func(a, b run) int { return cmp.Compare(a.others, b.others) })
 		l = l[:(len(l)+1)/2]
 		slices.SortFunc(l, func(a, b run) int { return cmp.Compare(a.wall, b.wall) })
@@ -178,6 +244,9 @@ func (p *program) predictions(tmp string) (list []guess, err error) {
 	for _, from := range shapes() {
 		for _, to := range shapes() {
 			dir := chosen[from].dir + "-to-" + strings.ReplaceAll(to.String(), " ", "")
+			if err := os.RemoveAll(dir); err != nil { // of an earlier time
+				return nil, err
+			}
 			flags := append(append([]string{"predict", "--cores", fmt.Sprint(runtime.NumCPU()), "-o", dir},
 				to.flags()...), p.links...)
 			if _, err := output(append(flags, chosen[from].dir)...); err != nil {
