@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -97,11 +98,16 @@ func run(t testing.TB, file string, s shape) string {
 		cfg.ThreadClock = engine.ClockOn
 	}
 	cfg.Session.Choose(func(ns, name string) bool {
-		return ns != "GlobalEvents" || name == "onProgramStarted" || name == "onProgramFinished"
+		return ns != "GlobalEvents" ||
+			slices.Contains([]string{"onProgramStarted", "onProgramFinished", "onIdle", "onBusy"}, name)
 	})
 	dir := t.TempDir()
 	info := trace.RunInfo{Program: filepath.Base(file), Ended: trace.EndedDone,
-		Processes: []trace.ProcessInfo{{Host: "host", Cores: runtime.NumCPU()}}}
+		Processes: []trace.ProcessInfo{{Host: "host", Cores: runtime.NumCPU()}},
+		Settings:  map[string]string{"link_latency": s.latency.String()}}
+	if s.bandwidth > 0 {
+		info.Settings["link_bandwidth"] = fmt.Sprint(s.bandwidth)
+	}
 	for i := range s.nodes {
 		w, err := trace.Create(dir, i, trace.Options{})
 		if err != nil {
