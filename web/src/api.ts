@@ -136,12 +136,25 @@ export interface FactorWindows {
  * factor: FACTOR + factor. Factors are numbered U 1, S 2, L 3, O 4, W 5, loss 6. */
 export const FACTOR = 0xff00;
 
-/** GET /api/runs/ID/boxes?from&to&lanes&limit: single CFs and gaps. If there are more than limit (default
+/** GET /api/runs/ID/shades?by: other classes of CFs, for tiles and boxes that are asked for with the same
+ * `by`.
+ * "origin": class n is of CFs that node n-1 created. "late": time from ready to the first start, ns.
+ * "value.weight" and "value.EVENT.FIELD": a number of the program's own, told while the CF ran. Class 0 is
+ * unknown, class i of numbers from edges[i-1] to edges[i]. */
+export interface Shades { by: string; edges: number[] }
+
+/** GET /api/runs/ID/marks: what people have noted, in order of time. PUT and DELETE /api/runs/ID/marks/KEY
+ * keep
+ * and forget one; the key is of letters a to z and digits. */
+export interface Mark { key: string; from: number; to: number /* as from: a moment */; text: string }
+
+/** GET /api/runs/ID/boxes?from&to&lanes&limit&by: single CFs and gaps. If there are more than limit (default
  * 10000), only `more` is set. */
 export interface Boxes {
   from: number; to: number; more: number; // > 0: how many there are; ask for a shorter interval or a tile
   cfs: { lane: number[]; start: number[]; end: number[]; cf: string[]; code: number[]; label: string[];
-    structured: number[] /* 1: run by the system */; running: number[] /* 1: has not ended */ };
+    structured: number[] /* 1: run by the system */; running: number[] /* 1: has not ended */;
+    class: number[] /* by Shades; empty without */ };
   gaps: { lane: number[]; start: number[]; end: number[]; factor: string[]; part: string[];
     consumer: string[]; producer: string[]; df: string[]; consumer_title: string[]; producer_title: string[];
     df_title: string[] /* for people */ };
@@ -271,6 +284,11 @@ export interface UserEventStats { event: string; doc: string; count: number; per
   count: number }[]; fields: { name: string; type: string; count: number; min?: number; max?: number;
   mean?: number; sum?: number; p50?: number; p90?: number; p99?: number; bins?: { from: number; to: number;
   count: number }[]; top?: { value: string; count: number }[] }[] }
+/** GET /api/runs/ID/userevents/curves?names&from&to&points: user events over time, "ns.event", and the
+ * numbers
+ * in them, "ns.event.field". */
+export interface UserCurves { from: number; to: number; window_ns: number; curves: { name: string;
+  node: number; count: number[] /* by window */; mean: (number | null)[] /* of a field, else empty */ }[] }
 
 /** GET /api/runs/ID/graph/nodes?from&to */
 export interface NodeGraph { nodes: { node: number; host: string;

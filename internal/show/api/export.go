@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
-
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
@@ -92,6 +92,9 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 		err = cut(q.ctx, snap, filepath.Join(dir, name), from, to)
 		done()
+		if err == nil {
+			err = copyMarks(q.run.Dir(), filepath.Join(dir, name), model.Interval(in))
+		}
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,10 @@ func userEvents(q *question, list *eventlist.List, from, to int64) (any, error) 
 	return fragments.UserEvents(q.ctx, list, from, to)
 }
 
+func userCurves(q *question, list *eventlist.List, from, to int64) (any, error) {
+	return fragments.Curves(q.ctx, list, q.words("names"), from, to, int(q.number("points", 1, 4096, 200)))
+}
+
 func nodeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { return g.Nodes(from, to) }
 
 func codeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { return g.Codes(from, to) }

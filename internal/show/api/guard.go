@@ -40,6 +40,10 @@ func (s *Server) admitted(r *http.Request) bool {
 const policy = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
+// methods are those that are answered. Browsers ask before another site's page may use the last two, and are
+// not told that it may.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete}
+
 // guard lets in only those who may ask, and tells browsers what the page may do.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,8 +53,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodDelete {
-			fail(w, http.StatusMethodNotAllowed, "only GET and DELETE are answered")
+		if !slices.Contains(methods, r.Method) {
+			fail(w, http.StatusMethodNotAllowed, "only GET, PUT and DELETE are answered")
 			return
 		}
 		if len(s.hosts) > 0 && !slices.Contains(s.hosts, hostOf(r.Host)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/live"
+	"github.com/whyslow/whyslow/internal/show/view/fragments"
 	"github.com/whyslow/whyslow/internal/show/view/story"
 	"github.com/whyslow/whyslow/internal/show/view/timeline"
 	"github.com/whyslow/whyslow/internal/show/view/whatif"
@@ -34,6 +35,8 @@ func (s *Server) routes(mux *http.ServeMux) {
 		fail(w, http.StatusNotFound, r.URL.Path+" is not a question")
 	})
 	mux.HandleFunc("DELETE /api/runs/{id}", s.remove)
+	mux.HandleFunc("PUT /api/runs/{id}/marks/{key}", s.putMark)
+	mux.HandleFunc("DELETE /api/runs/{id}/marks/{key}", s.deleteMark)
 	mux.HandleFunc("GET /api/runs/{id}/updates", s.updates)
 	mux.HandleFunc("GET /api/runs/{id}/export", s.export)
 	mux.HandleFunc("GET /api/runs/{id}/events.csv", s.eventsCSV)
@@ -46,7 +49,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/waits":                   aboutAll((*live.Snapshot).Timeline, waits),
 		"/factors":                 askFactors,
 		"/tile":                    askTile,
-		"/boxes":                   about((*live.Snapshot).Timeline, boxes),
+		"/shades":                  askShades,
+		"/marks":                   askMarks,
+		"/boxes":                   askBoxes,
 		"/arrows":                  about((*live.Snapshot).Timeline, arrows),
 		"/regions":                 about((*live.Snapshot).Timeline, regions),
 		"/path":                    aboutAll((*live.Snapshot).Timeline, criticalPath),
@@ -62,6 +67,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/fragments/{key}":         aboutAll((*live.Snapshot).Fragments, fragmentDetail),
 		"/fragments/{key}/cfs":     aboutAll((*live.Snapshot).Fragments, fragmentCFs),
 		"/userevents":              aboutAll((*live.Snapshot).Events, userEvents),
+		"/userevents/curves":       aboutAll((*live.Snapshot).Events, userCurves),
 		"/graph/nodes":             aboutAll((*live.Snapshot).Graph, nodeGraph),
 		"/graph/codes":             aboutAll((*live.Snapshot).Graph, codeGraph),
 		"/graph/around":            aboutAll((*live.Snapshot).Graph, aroundGraph),
@@ -353,25 +359,91 @@ const maxLane = 1 << 20
 func (q *question) lanes() []int { return q.numbers("lanes", maxLane) }
 
 func askTile(q *question) (any, error) {
+	if by := q.text("by", 200); timeline.ShadedBy(by) {
+		s, shades, err := q.shades(by)
+		if err != nil {
+			return nil, err
+		}
+		t, err := s.Timeline()
+		if err != nil {
+			return nil, err
+		}
+		from, to := q.span(s.Model.Wall())
+		return tile(q, t, from, to, shades)
+	}
 	if x := q.picture(); x != nil {
 		from, to := q.span(x.Timeline.Wall())
 		if q.err != nil {
 			return nil, q.err
 		}
-		return tile(q, x.Timeline, from, to)
+		return tile(q, x.Timeline, from, to, nil)
 	}
-	return about((*live.Snapshot).Timeline, tile)(q)
+	return about((*live.Snapshot).Timeline, func(q *question, t *timeline.Timeline, from, to int64) (any,
+		error) {
+		return tile(q, t, from, to, nil)
+	})(q)
 }
 
-func tile(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+func tile(q *question, t *timeline.Timeline, from, to int64, shades *timeline.Shades) (any, error) {
+	by := ""
+	if shades == nil {
+		by = q.choice("by", "code", "factor")
+	}
 	data, err := t.Tile(timeline.TileQuery{From: from, To: to, Width: int(q.number("width", 1, 16384, 1000)),
-		By: q.choice("by", "code", "factor"), Lanes: q.lanes()})
+		By: by, Shades: shades, Lanes: q.lanes()})
 	return raw{kind: "application/octet-stream", data: data}, err
 }
 
-func boxes(q *question, t *timeline.Timeline, from, to int64) (any, error) {
+// shades gives the classes of a colour, and the snapshot of the whole run that has them.
+func (q *question) shades(by string) (*live.Snapshot, *timeline.Shades, error) {
+	s, err := q.whole()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := s.Timeline()
+	if err != nil {
+		return nil, nil, err
+	}
+	own := func(ctx context.Context, tell func(lane int, at int64, v float64)) error {
+		list, err := s.Events()
+		if err != nil {
+			return err
+		}
+		return fragments.Tell(ctx, list, timeline.Value(by), s.Model.Wall(), func(node, stream int, at int64,
+			v float64) {
+			tell(t.LaneOn(node, stream), at, v)
+		})
+	}
+	shades, err := t.Shades(q.ctx, by, own)
+	return s, shades, err
+}
+
+func askShades(q *question) (any, error) {
+	_, shades, err := q.shades(q.text("by", 200))
+	return shades, err
+}
+
+func askBoxes(q *question) (any, error) {
 	limit := int(q.number("limit", 1, 100_000, 10_000))
-	return t.Boxes(timeline.BoxQuery{From: from, To: to, Lanes: q.lanes(), Limit: limit})
+	ask := timeline.BoxQuery{Lanes: q.lanes(), Limit: limit}
+	if by := q.text("by", 200); timeline.ShadedBy(by) {
+		s, shades, err := q.shades(by)
+		if err != nil {
+			return nil, err
+		}
+		t, err := s.Timeline()
+		if err != nil {
+			return nil, err
+		}
+		ask.Shades = shades
+		ask.From, ask.To = q.span(s.Model.Wall())
+		return t.Boxes(ask)
+	}
+	return about((*live.Snapshot).Timeline, func(_ *question, t *timeline.Timeline, from, to int64) (any,
+		error) {
+		ask.From, ask.To = from, to
+		return t.Boxes(ask)
+	})(q)
 }
 
 func arrows(q *question, t *timeline.Timeline, from, to int64) (any, error) {

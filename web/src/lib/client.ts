@@ -47,12 +47,12 @@ export function runPath(rest = ""): string {
 
 /** Sends a request. If the server wants a token, the user is asked for it. */
 export async function request(path: string, params?: Params, signal?: AbortSignal,
-  accept = "application/json", method = "GET"): Promise<Response> {
+  accept = "application/json", method = "GET", body?: string): Promise<Response> {
   for (;;) {
     const before = unlocked;
     let answer: Response;
     try {
-      answer = await fetch(url(path, params), { signal, method, headers: { Accept: accept } });
+      answer = await fetch(url(path, params), { signal, method, body, headers: { Accept: accept } });
     } catch (e) {
       if (signal?.aborted) throw e;
       throw new ApiError(0, "");
@@ -83,6 +83,11 @@ export async function get<T>(path: string, params?: Params, signal?: AbortSignal
 /** Removes what a path names. */
 export async function remove(path: string): Promise<void> {
   await request(path, undefined, undefined, undefined, "DELETE");
+}
+
+/** Keeps something under a path. */
+export async function put(path: string, body: unknown): Promise<void> {
+  await request(path, undefined, undefined, undefined, "PUT", JSON.stringify(body));
 }
 
 export async function getBinary(path: string, params?: Params, signal?: AbortSignal): Promise<ArrayBuffer> {

@@ -117,6 +117,9 @@ export const factorHint = (f: Factor): string => factorTable[f].hint[app.lang];
 /** Whether a factor is cut out of a worker's time before the rest is divided: its time is always known. */
 export const isCutOut = (f: string): boolean => isFactor(f) && factorTable[f].cutOut;
 
+/** The letter of a factor; undefined for what has none, such as "loss". */
+export const letterOf = (f: string | undefined): string | undefined => (f?.length === 1 ? f : undefined);
+
 /** A part of a factor ("here" or "S.here") in words. Parts named by a link or a lock are returned as they
  * are. */
 export function partName(part: string): string {

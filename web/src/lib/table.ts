@@ -15,5 +15,6 @@ export interface Column<R> {
   href?: (r: R) => string | undefined;
   bar?: (r: R) => number; // 0..1: a bar behind the text
   color?: (r: R) => string | undefined; // a swatch before the text
+  letter?: (r: R) => string | undefined; // in the swatch, for those who cannot tell colours apart
   class?: (r: R) => string;
 }

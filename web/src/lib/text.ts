@@ -79,7 +79,9 @@ export const text = dictionary(
     keyArrows: "move the cursor by a pixel; with Shift by ten",
     keySelect: "select from the cursor on, and up to the cursor",
     keyWalk: "timeline: previous and next CF of the lane", keyLanes: "timeline: lane above and below",
-    keyEnter: "timeline: the story of the CF", keyEsc: "close, clear the selection", keyDigits: "views",
+    keyEnter: "timeline: the story of the CF",
+    keyMark: "timeline: mark the selected interval, or the cursor", keyEsc: "close, clear the selection",
+      keyDigits: "views",
     keyQuestion: "this help",
   },
   {
@@ -157,6 +159,7 @@ export const text = dictionary(
     keySelect: "выбрать от курсора и до курсора",
     keyWalk: "временная шкала: предыдущий и следующий ФВ дорожки",
     keyLanes: "временная шкала: дорожка выше и ниже", keyEnter: "временная шкала: история ФВ",
+    keyMark: "временная шкала: пометить выбранное или курсор",
     keyEsc: "закрыть, снять выделение", keyDigits: "виды", keyQuestion: "эта справка",
   },
 );

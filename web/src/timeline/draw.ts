@@ -1,14 +1,14 @@
 // Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
 // the screen and into an SVG. Nothing out of sight is looked at.
 
-import { FACTOR, type Arrow, type Band, type Code, type CriticalPath, type Wait } from "../api";
+import { FACTOR, type Arrow, type Band, type Code, type CriticalPath, type Mark, type Wait } from "../api";
 import { tickTimes } from "../lib/axis";
 import { codeColor, factorColor, mix, palette, rgb, textOn } from "../lib/colors";
-import { factors, tickLabel } from "../lib/i18n";
+import { duration, factors, tickLabel } from "../lib/i18n";
 import { Svg, type Draw } from "../lib/svg";
 import type { Interval } from "../lib/url";
 import type { BoxRef, BoxSet } from "./boxes";
-import { inSight, middle, type Layout, type Row } from "./layout";
+import { inSight, middle, placeOf, type Layout, type Row } from "./layout";
 import { drawBands, drawVisits, type RegionSet } from "./regions";
 import { factorOf, timesOf, type Tile } from "./tiles";
 
@@ -22,7 +22,8 @@ export interface Scene {
   scroll: number;
   layout: Layout;
   visible: Interval;
-  by: "code" | "factor";
+  by: string;
+  shades: readonly string[]; // colour by class where CFs are not coloured by code or factor, else empty
   code: number; // the only code fragment that is not dimmed; -1: none is dimmed
   codes: readonly Code[];
   tiles: readonly Tile[];
@@ -40,9 +41,16 @@ export function xOf(s: Scene, t: number): number {
   return labelWidth + ((t - from) / (to - from)) * (s.width - labelWidth);
 }
 
+/** The top of a row in the picture. */
+export const yOf = (s: Pick<Scene, "scroll">, row: Row): number => axisHeight + placeOf(row, s.scroll);
+
+/** Whether a row is below those that are pinned, or one of them. */
+export const inView = (s: Pick<Scene, "scroll" | "layout">, row: Row): boolean => row.pinned ||
+  placeOf(row, s.scroll) + s.layout.height > s.layout.pinned;
+
 /** What colours depend on. Pictures made with another look are made again. */
 export interface Look {
-  by: "code" | "factor";
+  by: string;
   code: number;
   of: readonly string[]; // colour by class: codes
   factors: readonly string[]; // by number of the factor
@@ -50,10 +58,12 @@ export interface Look {
   key: string;
 }
 
-export function lookOf(by: Look["by"], code: number, codes: readonly Code[]): Look {
+export function lookOf(by: Look["by"], code: number, codes: readonly Code[],
+  shades: readonly string[] = []): Look {
   const back = palette().back;
-  const of = codes.map((_, i) => (code >= 0 && i !== code ? mix(codeColor(i), back, 0.8) : codeColor(i)));
-  const factors = letters.map((f, i) => (i === 0 ? back : by === "code" ? gapColor(f) : factorColor(f)));
+  const of = shades.length ? shades : codes.map((_, i) => (code >= 0 && i !== code ? mix(codeColor(i), back,
+    0.8) : codeColor(i)));
+  const factors = letters.map((f, i) => (i === 0 ? back : by === "factor" ? factorColor(f) : gapColor(f)));
   return { by, code, of, factors, back, key: JSON.stringify([by, code, of, factors]) };
 }
 
@@ -122,7 +132,7 @@ function drawTiles(g: Draw, s: Scene, rows: readonly Row[], look: Look): void {
     for (const row of rows) {
       const lane = row.lane - first;
       if (lane >= 0 && lane < t.lanes) c.drawImage(image, a, lane, b - a, 1, x + (a * w) / t.width,
-        axisHeight + row.y - s.scroll, ((b - a) * w) / t.width, h);
+        yOf(s, row), ((b - a) * w) / t.width, h);
     }
   }
 }
@@ -142,7 +152,7 @@ function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, co
       if (x + j * column > labelWidth && x + i * column < s.width && (t.classes[at + i] ||
         t.shares[at + i])) {
         g.fillStyle = shade(t.classes[at + i], t.shares[at + i], look);
-        g.fillRect(x + i * column, axisHeight + row.y - s.scroll, (j - i) * column, h);
+        g.fillRect(x + i * column, yOf(s, row), (j - i) * column, h);
       }
       i = j;
     }
@@ -162,7 +172,7 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
   g.textBaseline = "middle";
   g.textAlign = "left";
   for (const row of rows) {
-    const y = axisHeight + row.y - s.scroll;
+    const y = yOf(s, row);
     if (!(g instanceof Svg)) {
       // The boxes of this lane replace the tiles below them.
       const a = Math.max(xOf(s, set.data.from), labelWidth);
@@ -193,7 +203,8 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
         const low = pass === 1;
         const top = low ? y + h - strip(h) : y;
         const high = low ? strip(h) : h;
-        const color = s.by === "factor" && !low ? look.factors[1] : (look.of[cfs.code[i]] ?? palette().x);
+        const color = s.by === "factor" && !low ? look.factors[1] : (look.of[(s.shades.length ? cfs.class
+          : cfs.code)[i]] ?? palette().x);
         g.fillStyle = color;
         g.fillRect(x0, top, w > 3 ? w - 0.75 : w, high);
         if (w > 26 && high >= 12) {
@@ -216,11 +227,10 @@ function drawBoxes(g: Draw, s: Scene, set: BoxSet, rows: readonly Row[], look: L
 /** The four points of an arrow's curve, or undefined if it is out of sight. */
 function curve(s: Scene, a: Arrow): [x0: number, y0: number, c0: number, c1: number, x1: number, y1: number]
   | undefined {
-  const ya = middle(s.layout, a.from_lane, a.from_node);
-  const yb = middle(s.layout, a.to_lane, a.to_node);
+  const ya = middle(s.layout, a.from_lane, a.from_node, s.scroll);
+  const yb = middle(s.layout, a.to_lane, a.to_node, s.scroll);
   if (ya === undefined || yb === undefined || a.t1 < s.visible[0] || a.t0 > s.visible[1]) return undefined;
-  const [x0, y0, x1, y1] = [xOf(s, a.t0), axisHeight + ya - s.scroll, xOf(s, a.t1),
-    axisHeight + yb - s.scroll];
+  const [x0, y0, x1, y1] = [xOf(s, a.t0), axisHeight + ya, xOf(s, a.t1), axisHeight + yb];
   if (Math.max(y0, y1) < axisHeight || Math.min(y0, y1) > s.height) return undefined;
   const bend = Math.max(Math.min((x1 - x0) / 2, 60), 8);
   return [x0, y0, x0 + bend, x1 - bend, x1, y1];
@@ -309,9 +319,9 @@ function drawPath(g: Draw, s: Scene, steps: CriticalPath["steps"]): void {
   const lines: [number, number, number, number][] = [];
   for (let i = first; i < steps.length && steps[i].from <= s.visible[1]; i++) {
     const row = s.layout.place.get(steps[i].lane);
-    if (!row) continue;
+    if (!row || !inView(s, row)) continue;
     const [x0, x1] = [xOf(s, steps[i].from), xOf(s, steps[i].to)];
-    const y = axisHeight + row.y - s.scroll;
+    const y = yOf(s, row);
     const mid = y + h / 2;
     if (before && Math.abs(before.y - mid) > 1) lines.push([before.x, before.y, x0, mid]);
     before = { x: x1, y: mid };
@@ -360,50 +370,69 @@ export function drawAxis(g: Draw, s: Pick<Scene, "width" | "visible">, height: n
   g.fillRect(0, axisHeight - 1, s.width, 1);
 }
 
-function drawNames(g: Draw, s: Scene, rows: readonly Row[]): void {
+function drawNames(g: Draw, s: Scene, rows: readonly Row[], pinned: boolean): void {
   const p = palette();
+  const scroll = pinned ? 0 : s.scroll;
   g.fillStyle = p.back;
   g.fillRect(0, axisHeight, labelWidth, s.height);
   g.textBaseline = "middle";
   const each = s.layout.height >= 11;
-  for (const n of s.layout.nodes) {
-    const y = axisHeight + n.y - s.scroll;
-    if (y > s.height || y + n.height < axisHeight) continue;
-    g.fillStyle = p.rule;
+  for (const n of s.layout.groups) {
+    const y = axisHeight + n.y - scroll;
+    if (n.pinned !== pinned || y > s.height || y + n.height < axisHeight) continue;
+    g.fillStyle = pinned ? p.text : p.rule;
     g.fillRect(0, y + n.height, s.width, 1);
     g.fillStyle = p.text;
     g.textAlign = "left";
     g.font = "600 11.5px system-ui, sans-serif";
-    if (n.height >= 11) g.fillText(String(n.node), 6,
+    const room = each ? 6 : 11; // letters
+    if (n.height >= 11) g.fillText(n.name.length > room ? n.name.slice(0, room - 1) + "…" : n.name, 6,
       Math.min(Math.max(y + Math.min(s.layout.height, n.height) / 2, axisHeight + 8), y + n.height - 6));
   }
   if (!each) return;
   g.font = "11px system-ui, sans-serif";
   g.textAlign = "right";
   g.fillStyle = p.faint;
-  for (const r of rows) g.fillText(s.names(r.lane), labelWidth - 8,
-    axisHeight + r.y - s.scroll + s.layout.height / 2);
+  for (const r of rows) g.fillText(s.names(r.lane), labelWidth - 8, yOf(s, r) + s.layout.height / 2);
+}
+
+/** Draws f for the rows that are scrolled, then for the pinned ones, each within their part of the picture.
+ * */
+function inParts(g: Draw, s: Scene, rows: readonly Row[], left: number,
+  f: (rows: Row[], pinned: boolean) => void): void {
+  for (const pinned of s.layout.pinned ? [false, true] : [false]) {
+    g.save();
+    g.beginPath();
+    const top = axisHeight + (pinned ? 0 : s.layout.pinned);
+    g.rect(left, top, s.width - left, pinned ? s.layout.pinned : s.height - top);
+    g.clip();
+    f(rows.filter((r) => r.pinned === pinned), pinned);
+    g.restore();
+  }
 }
 
 /** Draws everything that does not follow the mouse. */
 export function draw(g: Draw, s: Scene): void {
-  const look = lookOf(s.by, s.code, s.codes);
+  const look = lookOf(s.by, s.code, s.codes, s.shades);
+  const codes = s.shades.length ? lookOf("code", s.code, s.codes) : look;
   const rows = inSight(s.layout, s.scroll, s.scroll + s.height - axisHeight);
   g.fillStyle = look.back;
   g.fillRect(0, 0, s.width, s.height);
   drawAxis(g, s, s.height);
+  inParts(g, s, rows, labelWidth, (some) => {
+    drawTiles(g, s, some, look);
+    if (s.boxes) drawBoxes(g, s, s.boxes, some, look);
+    if (s.regions) drawVisits(g, s, s.regions, some, codes.of, look.back);
+  });
   g.save();
   g.beginPath();
   g.rect(labelWidth, axisHeight, s.width - labelWidth, s.height - axisHeight);
   g.clip();
-  drawTiles(g, s, rows, look);
-  if (s.boxes) drawBoxes(g, s, s.boxes, rows, look);
-  if (s.regions) drawVisits(g, s, s.regions, rows, look.of, look.back);
   drawBands(g, s, s.bands);
   if (s.path) drawPath(g, s, s.path);
   drawArrows(g, s);
   g.restore();
-  drawNames(g, s, rows);
+  inParts(g, s, rows, 0, (some, pinned) => drawNames(g, s, some, pinned));
   drawAxisLabels(g, s);
 }
 
@@ -425,20 +454,70 @@ export interface Marks {
   stop: { lane: number; start: number; end: number } | null; // the stop that the keyboard has reached
   waits: readonly Wait[]; // of the chosen reason
   wait: Wait | null; // the one that was stepped to
+  marks: readonly Mark[];
+  measured: Interval | null; // between two marks
   known: number | null; // for a live run: up to here single CFs are known
 }
 
 // A frame around a wait, light and dark, so that it shows on every colour.
 function drawWait(g: CanvasRenderingContext2D, s: Scene, w: Wait, line: number): void {
   const row = s.layout.place.get(w.lane);
-  if (!row || w.to < s.visible[0] || w.from > s.visible[1]) return;
+  if (!row || !inView(s, row) || w.to < s.visible[0] || w.from > s.visible[1]) return;
   const [a, b] = [Math.max(xOf(s, w.from), labelWidth - 4), Math.min(xOf(s, w.to), s.width + 4)];
   const p = palette();
   for (const [style, width] of [[p.back, line + 1.5], [p.alarm, line]] as const) {
     g.strokeStyle = style;
     g.lineWidth = width;
-    g.strokeRect(a, axisHeight + row.y - s.scroll + 1, Math.max(b - a, 2), inner(s.layout) - 2);
+    g.strokeRect(a, yOf(s, row) + 1, Math.max(b - a, 2), inner(s.layout) - 2);
   }
+}
+
+/** Marks as flags on the axis with their notes, and a dimension line between two of them. */
+function drawNotes(g: CanvasRenderingContext2D, s: Scene, m: Marks): void {
+  const p = palette();
+  const color = p.alarm;
+  g.font = "11px system-ui, sans-serif";
+  g.textBaseline = "middle";
+  g.textAlign = "left";
+  let free = 0;
+  for (const mark of m.marks) {
+    const [a, b] = [xOf(s, mark.from), xOf(s, mark.to)];
+    if (b < labelWidth || a > s.width) continue;
+    g.fillStyle = color;
+    g.globalAlpha = 0.7;
+    g.fillRect(a - 0.5, 0, 1, s.height);
+    if (b > a + 1) g.fillRect(b - 0.5, 0, 1, s.height);
+    g.globalAlpha = 1;
+    g.fillRect(a, 0, Math.max(b - a, 7), 4);
+    if (!mark.text || a < free) continue;
+    const label = mark.text.length > 24 ? mark.text.slice(0, 23) + "…" : mark.text;
+    const w = g.measureText(label).width + 6;
+    free = a + w;
+    g.fillStyle = p.back;
+    g.fillRect(a + 1, 4, w, 14);
+    g.fillStyle = p.text;
+    g.fillText(label, a + 4, 11);
+  }
+  if (!m.measured || m.measured[0] >= m.measured[1]) return;
+  const [a, b] = [xOf(s, m.measured[0]), xOf(s, m.measured[1])];
+  const y = axisHeight + 7;
+  g.fillStyle = color;
+  g.fillRect(a, y, b - a, 1.5);
+  for (const [x, way] of [[a, 5], [b, -5]] as const) {
+    g.beginPath();
+    g.moveTo(x, y + 0.75);
+    g.lineTo(x + way, y - 3);
+    g.lineTo(x + way, y + 4.5);
+    g.closePath();
+    g.fill();
+  }
+  const label = duration(m.measured[1] - m.measured[0]);
+  const w = g.measureText(label).width + 8;
+  const at = (Math.max(a, labelWidth) + Math.min(b, s.width)) / 2;
+  g.fillStyle = p.back;
+  g.fillRect(at - w / 2, y - 7, w, 15);
+  g.fillStyle = p.text;
+  g.fillText(label, at - w / 2 + 4, y + 0.5);
 }
 
 /** Draws what follows the mouse and the cursor. */
@@ -466,6 +545,7 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     g.fillRect(b - 1, 0, 1, s.height);
     g.globalAlpha = 1;
   }
+  drawNotes(g, s, m);
   for (const w of m.waits) if (w !== m.wait) drawWait(g, s, w, 1.5);
   if (m.wait) drawWait(g, s, m.wait, 4);
   if (m.hover) {
@@ -473,7 +553,7 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     g.lineWidth = 1;
     const [a, b] = [Math.max(xOf(s, m.hover.from), labelWidth - 2), Math.min(xOf(s, m.hover.to),
       s.width + 2)];
-    g.strokeRect(a, axisHeight + m.hover.row.y - s.scroll + 0.5, Math.max(b - a, 1), inner(s.layout) - 1);
+    g.strokeRect(a, yOf(s, m.hover.row) + 0.5, Math.max(b - a, 1), inner(s.layout) - 1);
   }
   const stop = m.stop && s.layout.place.get(m.stop.lane);
   if (m.stop && stop) {
@@ -482,13 +562,13 @@ export function drawMarks(g: CanvasRenderingContext2D, s: Scene, m: Marks): void
     for (const [style, width] of [[p.back, 5], [p.link, 2.5]] as const) {
       g.strokeStyle = style;
       g.lineWidth = width;
-      g.strokeRect(a, axisHeight + stop.y - s.scroll, Math.max(b - a, 6), inner(s.layout));
+      g.strokeRect(a, yOf(s, stop), Math.max(b - a, 6), inner(s.layout));
     }
   }
   for (const at of m.picked) {
     const row = s.layout.place.get(at.lane);
     if (!row) continue;
-    const [px, py] = [xOf(s, at.t), axisHeight + row.y - s.scroll + inner(s.layout)];
+    const [px, py] = [xOf(s, at.t), yOf(s, row) + inner(s.layout)];
     g.beginPath();
     g.moveTo(px, py - 5);
     g.lineTo(px - 6, py + 5);

@@ -5,15 +5,27 @@ import type { Lane } from "../api";
 export interface Row {
   lane: number;
   y: number; // from the top of all lanes, px
+  pinned: boolean; // it stays in its place while the others are scrolled
 }
 
 export interface Layout {
   rows: Row[];
   height: number; // of a lane
   total: number; // of all lanes
+  pinned: number; // px at the top that are not scrolled
   place: Map<number, Row>;
-  nodes: { node: number; y: number; height: number; host: string }[];
+  nodes: Map<number, Row>; // by node, its first lane
+  groups: { name: string; y: number; height: number; pinned: boolean }[];
 }
+
+export const orders = ["node", "host", "load"] as const;
+export type Order = (typeof orders)[number];
+
+/** Lanes that are kept together, below a name; "": they need none. */
+export interface Group { name: string; lanes: number[]; pinned?: boolean }
+
+/** How pinned lanes are called where the names of nodes are. */
+export const pinSign = "▲";
 
 export const nodeGap = 6;
 
@@ -38,51 +50,86 @@ export function lanesShown(lanes: readonly Lane[], node: string | undefined, lin
   return out;
 }
 
-export function layOut(lanes: readonly Lane[], shown: readonly number[], height: number): Layout {
-  const gap = height < 4 ? 1 : nodeGap;
-  const rows: Row[] = [];
-  const nodes: Layout["nodes"] = [];
-  let y = 0;
-  for (const lane of shown) {
-    const l = lanes[lane];
-    const last = nodes[nodes.length - 1];
-    if (!last || last.node !== l.node) {
-      if (last) y += gap;
-      nodes.push({ node: l.node, y, height: 0, host: l.host });
-    }
-    rows.push({ lane, y });
-    y += height;
-    nodes[nodes.length - 1].height = y - nodes[nodes.length - 1].y;
+/** Lanes in an order: the pinned ones first, then by node, by host, or by how busy they are. */
+export function arrange(lanes: readonly Lane[], shown: readonly number[], order: Order,
+  pinned: readonly number[],
+  hidden: readonly number[], load: (lane: number) => number): Group[] {
+  const away = new Set([...pinned, ...hidden]);
+  const rest = shown.filter((l) => !away.has(l));
+  const out: Group[] = [];
+  const first = pinned.filter((l) => shown.includes(l) && !hidden.includes(l));
+  if (first.length) out.push({ name: pinSign, lanes: first, pinned: true });
+  if (order === "load") {
+    if (rest.length) out.push({ name: "", lanes: rest.toSorted((a, b) => load(b) - load(a) || a - b) });
+    return out;
   }
-  return { rows, height, total: y, place: new Map(rows.map((r) => [r.lane, r])), nodes };
+  const groups = new Map<string, number[]>();
+  for (const l of rest) {
+    const name = order === "host" ? lanes[l].host : String(lanes[l].node);
+    const of = groups.get(name);
+    if (of) of.push(l);
+    else groups.set(name, [l]);
+  }
+  for (const [name, of] of groups) out.push({ name, lanes: of });
+  return out;
 }
 
-/** The rows that are in sight between two heights. */
+/** Groups below each other. Pinned lanes are not scrolled, unless they take more than half of the room. */
+export function layOut(lanes: readonly Lane[], arranged: readonly Group[], height: number,
+  room = Infinity): Layout {
+  const gap = height < 4 ? 1 : nodeGap;
+  const rows: Row[] = [];
+  const groups: Layout["groups"] = [];
+  const nodes: Layout["nodes"] = new Map();
+  let y = 0;
+  let still = 0;
+  for (const g of arranged) {
+    if (groups.length) y += gap;
+    const pinned = !!g.pinned && g.lanes.length * height <= room / 2;
+    const of = { name: g.name, y, height: g.lanes.length * height, pinned };
+    groups.push(of);
+    for (const lane of g.lanes) {
+      const row = { lane, y, pinned };
+      rows.push(row);
+      if (!nodes.has(lanes[lane].node)) nodes.set(lanes[lane].node, row);
+      y += height;
+    }
+    if (pinned) still = y + gap;
+  }
+  return { rows, height, total: y, pinned: still, place: new Map(rows.map((r) => [r.lane, r])), nodes,
+    groups };
+}
+
+/** The rows that are in sight between two heights, and those that always are. */
 export function inSight(l: Layout, top: number, bottom: number): Row[] {
-  let a = 0;
+  const still = l.pinned ? l.rows.findIndex((r) => !r.pinned) : 0;
+  if (still < 0) return l.rows;
+  let a = still;
   let b = l.rows.length;
   while (a < b) {
     const m = (a + b) >> 1;
-    if (l.rows[m].y + l.height <= top) a = m + 1;
+    if (l.rows[m].y + l.height <= top + l.pinned) a = m + 1;
     else b = m;
   }
   let end = a;
   while (end < l.rows.length && l.rows[end].y < bottom) end++;
-  return l.rows.slice(a, end);
+  return [...l.rows.slice(0, still), ...l.rows.slice(a, end)];
 }
 
-/** The row at a height, or undefined between nodes. */
-export function rowAt(l: Layout, y: number): Row | undefined {
-  const [row] = inSight(l, y, y + 0.001);
-  return row && y >= row.y && y < row.y + l.height ? row : undefined;
+/** Where a row is while the lanes are scrolled. */
+export const placeOf = (row: Row, scroll: number): number => row.y - (row.pinned ? 0 : scroll);
+
+/** The row at a height while the lanes are scrolled, or undefined between groups. */
+export function rowAt(l: Layout, y: number, scroll: number): Row | undefined {
+  return inSight(l, scroll, scroll + y + 1).find((r) => r.pinned === y < l.pinned &&
+    y >= placeOf(r, scroll) && y < placeOf(r, scroll) + l.height);
 }
 
-/** The middle of a lane or, if only the node is known, of the node; undefined if neither is in the layout. */
-export function middle(l: Layout, lane: number, node: number): number | undefined {
-  const row = l.place.get(lane);
-  if (row) return row.y + l.height / 2;
-  const n = lane < 0 ? l.nodes.find((n) => n.node === node) : undefined;
-  return n && n.y + n.height / 2;
+/** The middle of a lane or, if only the node is known, of its first lane; undefined if neither is in the
+ * layout. */
+export function middle(l: Layout, lane: number, node: number, scroll = 0): number | undefined {
+  const row = l.place.get(lane) ?? (lane < 0 ? l.nodes.get(node) : undefined);
+  return row && placeOf(row, scroll) + l.height / 2;
 }
 
 /** Lanes, as the server wants them: "0-3,7". */
@@ -95,4 +142,14 @@ export function ranges(lanes: readonly number[]): string {
     i = j + 1;
   }
   return out.join(",");
+}
+
+/** Lanes of a text such as "0-3,7"; what is wrong in it counts as missing. */
+export function numbersOf(s: string | undefined, below: number): number[] {
+  const out = new Set<number>();
+  for (const part of (s ?? "").split(",")) {
+    const [, a, b = a] = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(part) ?? [];
+    for (let i = Number(a); i <= Number(b) && i < below; i++) out.add(i);
+  }
+  return [...out];
 }

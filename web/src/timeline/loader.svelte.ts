@@ -32,6 +32,7 @@ export class Loader {
 
   private running = new Map<string, AbortController>();
   private boxControl: AbortController | undefined;
+  private boxBy = ""; // the Shades of the boxes
   private boxAsked = "";
   private boxTime = 0;
   private regionControl: AbortController | undefined;
@@ -59,6 +60,12 @@ export class Loader {
     const v = this.view;
     if (!v) return [];
     return this.cache.drawn(v.by, v.level, v.visible, blocksOf(v.lanes), this.deepest());
+  }
+
+  /** The boxes, if they have what a colour needs. */
+  boxesBy(by: string): BoxSet | null {
+    const boxes = this.boxes; // read in any case: whoever asks is told when others arrive
+    return by === "code" || by === "factor" || this.boxBy === by ? boxes : null;
   }
 
   /** The single CFs of a lane, from what is at hand or from the server. */
@@ -164,7 +171,8 @@ export class Loader {
     const width = v.visible[1] - v.visible[0];
     const have = this.boxes;
     const lanes = ranges(v.lanes);
-    if (have && have.covers(v.visible, v.lanes) && (have.epoch === this.epoch() ||
+    const by = v.by === "code" || v.by === "factor" ? "" : v.by;
+    if (have && this.boxBy === by && have.covers(v.visible, v.lanes) && (have.epoch === this.epoch() ||
       (current.live && performance.now() - this.boxTime < 1000))) {
       this.tooMany = 0;
       return;
@@ -175,7 +183,7 @@ export class Loader {
       this.boxes = null;
       return;
     }
-    const asked = JSON.stringify([v.visible, lanes, this.epoch()]);
+    const asked = JSON.stringify([v.visible, lanes, by, this.epoch()]);
     if (this.boxAsked === asked) return;
     this.boxAsked = asked;
     this.boxControl?.abort();
@@ -184,9 +192,11 @@ export class Loader {
     this.boxTime = performance.now();
     const [from, to] = around(v.visible, app.end);
     try {
-      const got = await get<Boxes>(runPath("boxes"), { from, to, lanes, limit: boxLimit }, control.signal);
+      const got = await get<Boxes>(runPath("boxes"), { from, to, lanes, by, limit: boxLimit },
+        control.signal);
       if (control.signal.aborted) return;
       const set = new BoxSet(got, new Set(v.lanes), epoch);
+      this.boxBy = by;
       this.density = { count: got.more || set.size, width: to - from, lanes: v.lanes.length };
       this.tooMany = got.more ? Math.round((got.more * width) / (to - from)) : 0;
       this.boxes = got.more ? null : set;

@@ -5,7 +5,7 @@ import { factorColor, mix, palette, seriesColor, textOn } from "../lib/colors";
 import type { Draw } from "../lib/svg";
 import type { Interval } from "../lib/url";
 import { byLane } from "./boxes";
-import { axisHeight, inner, labelWidth, strip, xOf, type Scene } from "./draw";
+import { inner, labelWidth, strip, xOf, yOf, type Scene } from "./draw";
 import type { Row } from "./layout";
 
 /** An answer, with the place of each lane's visits in it. */
@@ -76,7 +76,7 @@ export function drawVisits(g: Draw, s: Scene, set: RegionSet, rows: readonly Row
   g.textBaseline = "middle";
   g.textAlign = "left";
   for (const row of rows) {
-    const y = axisHeight + row.y - s.scroll;
+    const y = yOf(s, row);
     const [a, b] = set.visitsOf(row.lane);
     if (fill && b > a) {
       g.fillStyle = back;
@@ -129,7 +129,7 @@ export function drawBands(g: Draw, s: Scene, bands: readonly Band[]): void {
   const h = inner(s.layout);
   for (const b of bands) {
     const at = b.members.filter((m) => s.layout.place.has(m.lane))
-      .map((m) => ({ m, y: axisHeight + s.layout.place.get(m.lane)!.y - s.scroll }))
+      .map((m) => ({ m, y: yOf(s, s.layout.place.get(m.lane)!) }))
       .sort((x, y) => x.y - y.y);
     if (at.length < 2 || at.every(({ m }) => m.to < s.visible[0] || m.from > s.visible[1])) continue;
     g.save();

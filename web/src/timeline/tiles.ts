@@ -9,7 +9,7 @@ export const columns = 512;
 export const lanesPerTile = 64;
 
 export interface TileKey {
-  by: "code" | "factor";
+  by: string; // "code", "factor", or as Shades.by
   level: number;
   index: number; // along the time axis
   block: number; // of lanes

@@ -11,10 +11,10 @@ function source(limit: number) {
     const got = all.filter(([s, e]) => s < to && e > from);
     const n = got.length;
     if (n > limit) return { more: n, cfs: { lane: [], start: [], end: [], cf: [], code: [], label: [],
-      structured: [], running: [] } };
+      structured: [], running: [], class: [] } };
     return { more: 0, cfs: { lane: got.map(() => lane), start: got.map((g) => g[0]),
       end: got.map((g) => g[1]), cf: got.map((g) => g[2]), code: got.map(() => 1),
-      label: got.map((g) => g[2]), structured: got.map(() => 0), running: got.map(() => 0) } };
+      label: got.map((g) => g[2]), structured: got.map(() => 0), running: got.map(() => 0), class: [] } };
   };
 }
 

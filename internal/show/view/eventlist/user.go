@@ -15,9 +15,12 @@ import (
 // UserEvent is an event of a user namespace. Args are valid only during the call that receives it.
 type UserEvent struct {
 	Node int
-	Spec *trace.KindSpec
-	Defs *trace.Defs // of the node
-	Args []uint64    // as trace.Batch.Args
+	// Stream is that of the worker, or of another thread; T is in nanoseconds since the start of the run.
+	Stream int
+	T      int64
+	Spec   *trace.KindSpec
+	Defs   *trace.Defs // of the node
+	Args   []uint64    // as trace.Batch.Args
 }
 
 // Workers is how many goroutines UserEvents uses at most.
@@ -52,10 +55,10 @@ func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int
 			blocks = append(blocks, i)
 		}
 	}
-	return procs.Each(ctx, 0, len(blocks), func(worker, i int) error {
+	return procs.Each(ctx, 0, len(blocks), func(worker, at int) error {
 		b := batches.Get().(*trace.Batch)
 		defer batches.Put(b)
-		e, err := l.read(blocks[i], b)
+		e, err := l.read(blocks[at], b)
 		if err != nil {
 			return err
 		}
@@ -65,7 +68,8 @@ func (l *List) UserEvents(ctx context.Context, from, to int64, f func(worker int
 			}
 			s := e.shape(k)
 			if t := model.Common(e.time[i], e.clock); s != nil && t >= first && t <= last {
-				f(worker, &UserEvent{Node: e.number, Spec: s.spec, Defs: e.defs, Args: e.args(i)})
+				f(worker, &UserEvent{Node: e.number, Stream: l.streams[l.blocks[blocks[at]].stream].stream,
+					T: t - l.m.Start, Spec: s.spec, Defs: e.defs, Args: e.args(i)})
 			}
 		}
 		return nil

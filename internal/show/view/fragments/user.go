@@ -152,19 +152,24 @@ func (f *userField) add(t trace.FieldType, w uint64) {
 		}
 		return
 	}
-	v := float64(int64(w))
-	switch t {
-	case trace.FieldFloat:
-		v = math.Float64frombits(w)
-	case trace.FieldUint:
-		v = float64(w)
-	}
+	v := number(t, w)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
 	}
 	f.finite++
 	f.min, f.max, f.sum = min(f.min, v), max(f.max, v), f.sum+v
 	f.numbers[bucket(v)]++
+}
+
+// number reads a value of a field of numbers.
+func number(t trace.FieldType, w uint64) float64 {
+	switch t {
+	case trace.FieldFloat:
+		return math.Float64frombits(w)
+	case trace.FieldUint:
+		return float64(w)
+	}
+	return float64(int64(w))
 }
 
 const bucketShift = 52 - 10

@@ -11,6 +11,7 @@ type BoxQuery struct {
 	From, To int64 // nanoseconds since the start of the run
 	Lanes    []int // nil: all
 	Limit    int   // 1 to 1000000; 0 means 10000
+	Shades   *Shades
 }
 
 // Boxes are the CFs and gaps of some lanes in an interval, lane by lane, in order of start. A CF ends at the
@@ -34,6 +35,7 @@ type CFs struct {
 	Label      []string `json:"label"`      // including indices
 	Structured []int    `json:"structured"` // 1: executed by the run-time system
 	Running    []int    `json:"running"`    // 1: has not ended
+	Class      []uint16 `json:"class"`      // by BoxQuery.Shades; empty without
 }
 
 // Gaps are stretches of a worker's time by column.
@@ -77,13 +79,13 @@ func (t *Timeline) Boxes(q BoxQuery) (*Boxes, error) {
 		return out, nil
 	}
 	for i, n := range lanes {
-		t.addBoxes(out, n, &within[i])
+		t.addBoxes(out, n, &within[i], q.Shades)
 	}
 	return out, nil
 }
 
 func emptyCFs() CFs {
-	return CFs{[]int{}, []int64{}, []int64{}, []string{}, []int{}, []string{}, []int{}, []int{}}
+	return CFs{[]int{}, []int64{}, []int64{}, []string{}, []int{}, []string{}, []int{}, []int{}, []uint16{}}
 }
 
 func emptyGaps() Gaps {
@@ -142,7 +144,7 @@ func (t *Timeline) boxesBefore(l *lane, i int) int {
 	return n
 }
 
-func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
+func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange, shades *Shades) {
 	m, l := t.m, &t.lanes[n]
 	add := func(e int) {
 		c, cf := &out.CFs, m.ExecCF[e]
@@ -151,6 +153,9 @@ func (t *Timeline) addBoxes(out *Boxes, n int, r *inRange) {
 		c.CF, c.Code, c.Label = append(c.CF, t.CFKey(cf)), append(c.Code, m.CodeOf(cf)),
 			append(c.Label, t.m.CFTitle(cf))
 		c.Structured = append(c.Structured, one(!m.Atomic(cf)))
+		if shades != nil {
+			c.Class = append(c.Class, shades.class[e])
+		}
 		c.Running = append(c.Running, one(m.ExecEnd[e] == model.None && e+1 == l.worker.End))
 	}
 	for _, e := range r.early {

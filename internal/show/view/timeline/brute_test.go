@@ -21,6 +21,7 @@ type known1 struct {
 	factor, code uint16 // classes
 	row          int
 	atomic       bool // within the execution of an atomic CF
+	exec         int  // that it shows, -1 none
 }
 
 // brute tells of every nanosecond of every lane.
@@ -35,7 +36,7 @@ func brute(t sloutest.TB, m *model.Model, null map[string]bool) [][]known1 {
 		lane := make([]known1, m.Wall())
 		for _, p := range list[i].Pieces {
 			for at := p.From; at < p.To; at++ {
-				k := known1{factor: 0xff01 + uint16(p.Factor), row: int(p.Factor)}
+				k := known1{factor: 0xff01 + uint16(p.Factor), row: int(p.Factor), exec: -1}
 				if null[p.Factor.String()] {
 					k.factor, k.row = 0, 6
 				}
@@ -49,7 +50,7 @@ func brute(t sloutest.TB, m *model.Model, null map[string]bool) [][]known1 {
 				if last >= 0 && (m.ExecEnd[last] == model.None || at < m.ExecEnd[last]) {
 					k.atomic = true
 					if p.Factor != slou.FactorLoss {
-						k.code = uint16(m.CodeOf(m.ExecCF[last]))
+						k.code, k.exec = uint16(m.CodeOf(m.ExecCF[last])), last
 					}
 				}
 				lane[at-m.Start] = k

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
@@ -159,6 +160,23 @@ func TestTransfers(t *testing.T) {
 		Bytes: 100, Link: "0->1", File: "b.c", Line: 9}
 	if len(got.Arrows) != 1 || got.Arrows[0] != want {
 		t.Errorf("arrows %+v", got.Arrows)
+	}
+	// A get comes from the other node, an atomic goes there.
+	for event, want := range map[string]Arrow{
+		"Message.onGet 1 100": {Kind: "get", T0: 60, T1: 65, FromLane: 1, ToLane: 0, FromNode: 1, ToNode: 0, What: "put",
+			Bytes: 100, Link: "1->0", File: "b.c", Line: 9},
+		"Message.onRemoteAtomic 1 8": {Kind: "atomic", T0: 60, T1: 65, FromLane: 0, ToLane: 1, FromNode: 0, ToNode: 1,
+			What: "put", Bytes: 8, Link: "0->1", File: "b.c", Line: 9},
+	} {
+		other := strings.Replace(together, "Message.onPut 1 100", event, 1)
+		tl, err := Build(context.Background(), sloutest.Build(t, other), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tl.Arrows(ArrowQuery{From: 0, To: 90})
+		if err != nil || len(got.Arrows) != 1 || got.Arrows[0] != want {
+			t.Errorf("%s: arrows %+v, %v", event, got, err)
+		}
 	}
 	w, err := tl.Longest(WaitQuery{From: 0, To: 90, Parts: []string{"wait-at-barrier"}, Place: "b.c:5", Windows: 1})
 	if err != nil {

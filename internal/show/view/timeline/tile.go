@@ -20,10 +20,11 @@ const (
 
 // TileQuery asks for a tile.
 type TileQuery struct {
-	From, To int64  // nanoseconds since the start of the run; it may reach beyond it
-	Width    int    // columns, 1 to 20000
-	By       string // "code" or "factor"
-	Lanes    []int  // nil: all
+	From, To int64   // nanoseconds since the start of the run; it may reach beyond it
+	Width    int     // columns, 1 to 20000
+	By       string  // "code" or "factor"
+	Shades   *Shades // colours CFs instead of By
+	Lanes    []int   // nil: all
 }
 
 // Tile returns, for each of Width equal columns of each lane, what took most of it. The result is binary,
@@ -33,13 +34,13 @@ type TileQuery struct {
 // The class by code is the number of the code fragment whose CFs, including their waits, took most of the
 // column, or Factor plus the number of a factor if most was not a CF. The class by factor is always the
 // latter. 0 is unknown time: beyond the run, of CFs whose code fragment was not recorded, or of factors that
-// the recorded events do not separate. If two classes take the same time, the lower one wins. A column
-// shorter than a nanosecond shows its beginning.
+// the recorded events do not separate. With Shades, CFs have those classes instead of code fragments. If two
+// classes take the same time, the lower one wins. A column shorter than a nanosecond shows its beginning.
 func (t *Timeline) Tile(q TileQuery) ([]byte, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
 	}
-	if q.By != "code" && q.By != "factor" {
+	if q.Shades == nil && q.By != "code" && q.By != "factor" {
 		return nil, query.Bad("by=%q: a tile is by \"code\" or by \"factor\"", q.By)
 	}
 	if q.Width < 1 || q.Width > maxWidth {
@@ -78,8 +79,13 @@ type painter struct {
 
 func newPainter(t *Timeline, q *TileQuery) *painter {
 	p := &painter{t: t, q: q, class: t.classes}
-	if q.By == "factor" {
+	if q.By == "factor" || q.Shades != nil {
 		p.class = nil
+		if q.Shades != nil {
+			for c := range q.Shades.count {
+				p.class = append(p.class, uint16(c))
+			}
+		}
 		for row := range rowCount {
 			p.class = append(p.class, ofRow(uint8(row)))
 		}
@@ -91,6 +97,10 @@ func newPainter(t *Timeline, q *TileQuery) *painter {
 func (p *painter) lane(l *lane, classes, shares []byte) {
 	wall := p.t.Wall()
 	next, piece := p.q.From, 0
+	var at *shadeCursor
+	if p.q.Shades != nil {
+		at = p.t.shadeCursor(l, max(p.q.From, 0))
+	}
 	for i := range shares {
 		from, to := next, (stretch{p.q.From, p.q.To}).split(i+1, p.q.Width)
 		next = to
@@ -101,8 +111,12 @@ func (p *painter) lane(l *lane, classes, shares []byte) {
 		}
 		clear(p.sums)
 		piece = l.find(a, piece)
-		l.sum(p.t, p.q.By == "code", a, piece, b, l.find(b, piece), p.sums)
-		if p.q.By == "factor" {
+		if at != nil {
+			p.shaded(l, at, a, piece, b)
+		} else {
+			l.sum(p.t, p.q.By == "code", a, piece, b, l.find(b, piece), p.sums)
+		}
+		if at == nil && p.q.By == "factor" {
 			p.sums[rowUndivided], p.sums[rowUnread] = p.sums[rowUndivided]+p.sums[rowUnread], 0 // both are unknown
 		}
 		class, most := uint16(0), int64(0)

@@ -61,6 +61,9 @@ type Timeline struct {
 	// Makers says which waiting CFs would produce what others wait for. It is computed on first use.
 	Makers func() *lifecycle.Makers
 
+	shadeLock sync.Mutex
+	shades    map[string]*Shades
+
 	pathLock sync.Mutex
 	path     *critical.Result
 }
@@ -139,6 +142,14 @@ func (t *Timeline) Model() *model.Model { return t.m }
 
 // Lanes is the number of workers of all nodes.
 func (t *Timeline) Lanes() int { return len(t.lanes) }
+
+// LaneOn is the lane of a stream of a node, -1 for one that is not a worker.
+func (t *Timeline) LaneOn(node, stream int) int {
+	if node < 0 || node >= len(t.first) || stream < 0 || stream >= len(t.m.Nodes[node].Workers) {
+		return -1
+	}
+	return t.first[node] + stream
+}
 
 // NodeOf is the node of a lane.
 func (t *Timeline) NodeOf(lane int) int { return t.lanes[lane].id.Node }
