@@ -104,7 +104,7 @@ func TestPartial(t *testing.T) {
 		path, _, _ := strings.Cut(q.path, "?")
 		status, body, _ := get(t, base+q.path)
 		switch path {
-		case "", "/checks", "/factors", "/at", "/series", "/matrix", "/export", "/whatif":
+		case "", "/checks", "/factors", "/at", "/series", "/matrix", "/export", "/marks", "/whatif":
 			if strings.Contains(q.path, "/export") { // its interval has no event
 				continue
 			}

@@ -60,7 +60,7 @@ func TestAnswers(t *testing.T) {
 		want string
 	}{
 		{"boxes", func() (any, error) { return tl.Boxes(BoxQuery{From: 8, To: 34, Lanes: []int{1, 2}}) }, `{"from":8,"to":34,"more":0,
-"cfs":{"lane":[1,2],"start":[10,33],"end":[20,40],"cf":["0.2","0.3"],"code":[2,3],"label":["make","use[5]"],"structured":[0,0],"running":[0,0]},
+"cfs":{"lane":[1,2],"start":[10,33],"end":[20,40],"cf":["0.2","0.3"],"code":[2,3],"label":["make","use[5]"],"structured":[0,0],"running":[0,0],"class":[]},
 "gaps":{"lane":[1,1,1,1,1,2,2,2,2,2,2],"start":[6,12,20,31,33,6,10,20,22,30,31],"end":[10,14,31,33,50,10,20,22,30,31,33],
 "factor":["O","W","S","S","S","S","S","O","L","O","O"],
 "part":["dispatch","lock","nowhere","elsewhere","nowhere","elsewhere","nowhere","send","0->1","deliver","dispatch"],
@@ -69,7 +69,7 @@ func TestAnswers(t *testing.T) {
 "consumer_title":["make","make","","","","use[5]","use[5]","use[5]","use[5]","use[5]","use[5]"],
 "producer_title":["","","use[5]","use[5]","use[5]","make","make","","make","",""],"df_title":["","","","","","x[3]","x[3]","","x[3]","",""]}}`},
 		{"too many boxes", func() (any, error) { return tl.Boxes(BoxQuery{From: 0, To: 50, Limit: 1}) }, `{"from":0,"to":50,"more":24,
-"cfs":{"lane":[],"start":[],"end":[],"cf":[],"code":[],"label":[],"structured":[],"running":[]},
+"cfs":{"lane":[],"start":[],"end":[],"cf":[],"code":[],"label":[],"structured":[],"running":[],"class":[]},
 "gaps":{"lane":[],"start":[],"end":[],"factor":[],"part":[],"consumer":[],"producer":[],"df":[],"consumer_title":[],"producer_title":[],"df_title":[]}}`},
 		{"arrows", func() (any, error) { return tl.Arrows(ArrowQuery{From: 0, To: 50}) }, `{"more":0,"arrows":[
 {"kind":"df","t0":22,"t1":30,"from_lane":1,"to_lane":2,"from_node":0,"to_node":1,"what":"x[3]","df":"0:1","bytes":90,"producer":"0.2","consumer":"0.3","link":"0->1","file":"","line":0},
