@@ -3,9 +3,9 @@
 //
 //	go run ./internal/testkit/predictions [-runs 8] [-dir DIR] [-o docs/predictions.md] WHYSLOW [PROGRAM...]
 //
-// With -dir runs stay in that folder, and those that are there are not repeated. So a computer that is quiet for
-// minutes at a time can run the programs one by one, without predicting anything (-o ""); then the page has all
-// that the folder has.
+// With -dir runs stay in that folder, and those that are there are not repeated. So a computer that is quiet
+// for minutes at a time can run the programs one by one, without predicting anything (-o ""); then the page
+// has all that the folder has.
 //
 // Every shape runs several times, in turns with the others. The half that other programs disturbed least
 // counts. Its run of median wall time is the one to predict, and to predict from; half the distance between
