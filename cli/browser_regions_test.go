@@ -11,8 +11,9 @@ import (
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
 
-// pageRegions looks at what threads of a program with regions did: names and nesting on lanes, a barrier across
-// them, a put as an arrow, a lock with its owner and who waits for it, and the instances of a pattern.
+// pageRegions looks at what threads of a program with regions did: names and nesting on lanes, a barrier
+// across them, a put as an arrow, a lock with its owner and who waits for it, and the instances of a
+// pattern.
 func pageRegions(t *testing.T, p *pages) {
 	text, err := os.ReadFile("testdata/regions.txt")
 	if err != nil {

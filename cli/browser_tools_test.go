@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pageTools: what was shown before comes back, the selection adds up, hits of a search are stepped through, and
-// the help lists the keys that work.
+// pageTools: what was shown before comes back, the selection adds up, hits of a search are stepped through,
+// and the help lists the keys that work.
 func pageTools(t *testing.T, p *pages) {
 	s := p.serve(t, "view", p.heat)
 	b := p.open(t, s.url+"?lang=en&view=timeline")

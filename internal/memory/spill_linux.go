@@ -15,10 +15,10 @@ var inMemory = map[int64]bool{unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true}
 // spillRoom gives how many bytes a folder has room for; false where a Spill cannot be in it.
 func spillRoom(dir string) (int64, bool) {
 	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) != nil || inMemory[int64(st.Type)] {
+	if unix.Statfs(dir, &st) != nil || inMemory[int64(st.Type)] { //nolint:unconvert // int32 on some processors
 		return 0, false
 	}
-	return int64(st.Bavail) * int64(st.Bsize), true
+	return int64(st.Bavail) * int64(st.Bsize), true //nolint:unconvert // int32 on some processors
 }
 
 func spillMap(f *os.File, at int64, n int) ([]byte, error) {

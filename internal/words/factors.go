@@ -13,7 +13,8 @@ type Factor struct {
 	Letter string // its name in JSON, tables and CSV
 	Class  string // of style sheets: its colour
 	// Light and Dark are its colours on light and dark pages: after Okabe and Ito. Any two differ by at
-	// least 20 (CIE 1976) for people who lack one kind of cone, too: a test of the page works it out. ANSI is its colour on terminals.
+	// least 20 (CIE 1976) for people who lack one kind of cone, too: a test of the page works it out. ANSI is
+	// its colour on terminals.
 	Light string
 	Dark  string
 	ANSI  string

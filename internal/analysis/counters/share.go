@@ -12,10 +12,10 @@ import (
 // Several processes, each with the model of its nodes
 //
 // A level of the whole run must see the changes of all nodes in order of time. So the processes share out the
-// windows, not the nodes. Each finds the changes at its nodes, sends them to the processes that have their windows, and
-// follows all levels through its own windows, beginning with the sum of the changes before them. That makes
-// the same additions in the same order as one process, to the last bit. The exchange goes over the run in
-// rounds, so that nobody holds more than a few million changes of others at a time.
+// windows, not the nodes. Each finds the changes at its nodes, sends them to the processes that have their
+// windows, and follows all levels through its own windows, beginning with the sum of the changes before
+// them. That makes the same additions in the same order as one process, to the last bit. The exchange goes
+// over the run in rounds, so that nobody holds more than a few million changes of others at a time.
 //
 // A process that is alone is a group of one: it has all windows, and exchanges nothing.
 

@@ -11,8 +11,8 @@ import (
 )
 
 // The CFs that are left. Each CF belongs to the process of the node that created it, which knows the CF
-// but for its waits on other nodes; their processes send it those. Rank 0 receives the CFs that are left and the names of
-// what they wait for.
+// but for its waits on other nodes; their processes send it those. Rank 0 receives the CFs that are left and
+// the names of what they wait for.
 
 // leftover is a CF that is left.
 type leftover struct {

@@ -11,8 +11,8 @@ import (
 const longestWake = 200_000 // ns
 
 // here are costs of this machine, for recorded runs in which no worker was woken and no message sent. It
-// takes a few milliseconds, once. On a machine that is busy now, threads wait for cores that the predicted run
-// would have: no wake-up counts for more than longestWake, which idle cores do not take.
+// takes a few milliseconds, once. On a machine that is busy now, threads wait for cores that the predicted
+// run would have: no wake-up counts for more than longestWake, which idle cores do not take.
 var here = sync.OnceValue(func() Costs {
 	const rounds, apart = 15, 500 * time.Microsecond // a thread, and its core, sleep only after a while
 	wake := make(chan time.Time, 1)

@@ -1,10 +1,10 @@
-// Package perfetto writes a run for ui.perfetto.dev: one file of all its nodes, in the Trace Event Format, with
-// the times of the model, whose clocks are corrected. The module perfetto_module writes a file while a program
-// runs; of a run of many processes each of them has its own, with its own clock.
+// Package perfetto writes a run for ui.perfetto.dev: one file of all its nodes, in the Trace Event Format,
+// with the times of the model, whose clocks are corrected. The module perfetto_module writes a file while a
+// program runs; of a run of many processes each of them has its own, with its own clock.
 //
-// A node is a process there, a worker one of its threads; what a node sends and receives is on a further thread.
-// Calls of user code, executions of structured CFs, waits and regions are slices; DFs that are sent are joined by
-// arrows; bytes held, lengths of queues, and what processes use are counters.
+// A node is a process there, a worker one of its threads; what a node sends and receives is on a further
+// thread. Calls of user code, executions of structured CFs, waits and regions are slices; DFs that are sent
+// are joined by arrows; bytes held, lengths of queues, and what processes use are counters.
 package perfetto
 
 import (

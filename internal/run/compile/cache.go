@@ -96,8 +96,8 @@ func Open(dir, cwd string) (*Cache, error) {
 	return &Cache{Dir: dir, Note: note, cwd: cwd, begin: begin}, nil
 }
 
-// private makes the cache folder, or finds it. Anyone who can write to it can run code as this user. So it leaves a
-// folder alone that others can write to, and takes one beside it.
+// private makes the cache folder, or finds it. Anyone who can write to it can run code as this user. So it
+// leaves a folder alone that others can write to, and takes one beside it.
 func private(dir string) (used, note string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", "", err

@@ -156,8 +156,8 @@ func (w *worker) tellStart(c *cf, since int64) {
 	})
 }
 
-// withinCall does something while the worker cannot leave the call of c's user code that began at since. It returns
-// false, and does nothing, if the worker has left it.
+// withinCall does something while the worker cannot leave the call of c's user code that began at since. It
+// returns false, and does nothing, if the worker has left it.
 func (w *worker) withinCall(c *cf, since int64, do func()) bool {
 	if !w.calling.CompareAndSwap(c, taken) {
 		return false

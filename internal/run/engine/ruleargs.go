@@ -3,6 +3,7 @@ package engine
 // What events emitted by rule may carry.
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -112,7 +113,7 @@ func readArgs(texts []string) ([]trace.Field, []arg, error) {
 	used := map[string]int{}
 	for i, text := range texts {
 		f, a, err := parseArg(text)
-		if bad, ok := err.(*RuleArgError); ok {
+		if bad := (*RuleArgError)(nil); errors.As(err, &bad) {
 			bad.Arg = i
 			return nil, nil, bad
 		}

@@ -21,7 +21,8 @@ import (
 //   - of what the end of the run waited for, where a worker had nothing more to do in the interval, the same;
 //   - starts, ends, comparisons of clocks and losses of all streams.
 //
-// Waits of threads in regions follow from the order of all that came before: of a run with regions all is kept.
+// Waits of threads in regions follow from the order of all that came before: of a run with regions all is
+// kept.
 
 // excerpt is what is kept of a run.
 type excerpt struct {
@@ -36,7 +37,8 @@ type excerpt struct {
 
 // newExcerpt finds what is needed of a run for an interval, in nanoseconds since its start.
 func newExcerpt(ctx context.Context, m *model.Model, from, to int64) (*excerpt, error) {
-	x := &excerpt{m: m, in: model.Interval{From: m.Start + from, To: m.Start + to}, all: m.Regions != nil || from <= 0 && to >= m.Wall(),
+	x := &excerpt{m: m, in: model.Interval{From: m.Start + from, To: m.Start + to},
+		all: m.Regions != nil || from <= 0 && to >= m.Wall(),
 		cfs: map[model.CF]bool{}, dfs: map[model.DF]bool{}, above: map[int]bool{},
 		streams: map[model.WorkerID]model.Interval{}}
 	if x.all {

@@ -1,6 +1,7 @@
 // Package collectors makes the libraries that record programs as they are: libwhyslow-gasp (UPC),
-// libwhyslow-shmem (OpenSHMEM) and libwhyslow-omp (OpenMP). Their C sources are part of whyslow (package sdk). The C compiler of
-// the machine compiles them when they are first needed; package compile keeps the result.
+// libwhyslow-shmem (OpenSHMEM) and libwhyslow-omp (OpenMP). Their C sources are part of whyslow (package
+// sdk). The C compiler of the machine compiles them when they are first needed; package compile keeps the
+// result.
 package collectors
 
 import (

@@ -116,8 +116,8 @@ func tellEnd(dir string, outcome error) error {
 	return trace.WriteRunInfo(dir, info)
 }
 
-// resolveAddresses finds the lines, functions and variables that were recorded as addresses, while the program
-// is unchanged, and keeps them.
+// resolveAddresses finds the lines, functions and variables that were recorded as addresses, while the
+// program is unchanged, and keeps them.
 func resolveAddresses(r *trace.Reader, dir string) error {
 	if table := symbols.OfTrace(r, -1); table != nil {
 		return console.FileError(table.Save(dir))

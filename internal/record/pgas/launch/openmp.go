@@ -15,8 +15,8 @@ import (
 	"github.com/whyslow/whyslow/internal/files"
 )
 
-// OpenMP run-time systems, by what their libraries are called. Those with OMPT, the tools interface, report to
-// a library that is loaded before them.
+// OpenMP run-time systems, by what their libraries are called. Those with OMPT, the tools interface, report
+// to a library that is loaded before them.
 const (
 	LLVM    = "LLVM's libomp"
 	Intel   = "Intel's libiomp5"
@@ -31,8 +31,8 @@ type openMP struct {
 	libomp  string // which is loaded in place of it; "": it has OMPT itself, or there is none
 }
 
-// NewOpenMP looks at the command of a user who wants an OpenMP program recorded: which run-time system does it
-// link? note says what is done about that, "" if nothing needs to be.
+// NewOpenMP looks at the command of a user who wants an OpenMP program recorded: which run-time system does
+// it link? note says what is done about that, "" if nothing needs to be.
 func NewOpenMP(words []string) (l *Launch, note string, err error) {
 	l = &Launch{Words: slices.Clone(words), launcher: -1, Program: words[0], omp: &openMP{}}
 	if l.Path, err = exec.LookPath(words[0]); err != nil {
@@ -125,8 +125,8 @@ func runtimeOf(path string) (string, error) {
 var libraryFolders = []string{"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
 	"/usr/lib64", "/usr/lib", "/usr/lib/llvm-*/lib", "/usr/lib64/llvm*/lib", "/opt/*/lib"}
 
-// FindLibomp finds the library of LLVM's run-time system, "" if there is none: in the order in which the loader
-// looks, then in the folders of LLVM's versions, the newest first.
+// FindLibomp finds the library of LLVM's run-time system, "" if there is none: in the order in which the
+// loader looks, then in the folders of LLVM's versions, the newest first.
 func FindLibomp() string {
 	for _, folder := range append(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), libraryFolders...) {
 		if folder == "" {
