@@ -83,8 +83,8 @@ standard output; Ctrl+C ends the collector.
 		" address began")
 	f.StringVar(&o.addressMax, "max-address-bytes", fmt.Sprint(o.limits.AddressBytes),
 		"maximum `bytes` kept of the runs that one address began")
-	f.StringVar(&o.keep, "keep", "", "remove runs that nothing has come of for this `time`, such as 30d, 2w or 12h"+
-		" (default: never)")
+	f.StringVar(&o.keep, "keep", "", "remove runs for which nothing has arrived for this `time`, such"+
+		" as 30d, 2w or 12h (default: never)")
 	f.StringVar(&o.maxSize, "max-size", "", "while all runs take more than so many `bytes`, such as 200G, remove"+
 		" the oldest (default: never)")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that stays silent for this `time`")

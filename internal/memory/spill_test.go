@@ -73,8 +73,8 @@ func TestSpill(t *testing.T) {
 func TestSpillPointers(t *testing.T) {
 	s, _ := spill(t, 1<<20)
 	type named struct {
-		n    [3]int64
-		name string
+		_ [3]int64
+		_ string
 	}
 	memory.Make[*int](s, 10_000)
 	memory.Make[[]int](s, 10_000)

@@ -126,8 +126,10 @@ var waits = map[string]func(e evidence) Waits{
 		node, _ := e["node"].(int)
 		return Waits{Factors: []string{"S"}, ButNode: &node}
 	},
-	"distribution":      parts("elsewhere"),
-	"order":             func(e evidence) Waits { return Waits{Factors: []string{"S"}, Producer: e.text("producer")} },
+	"distribution": parts("elsewhere"),
+	"order": func(e evidence) Waits {
+		return Waits{Factors: []string{"S"}, Producer: e.text("producer")}
+	},
 	"parallelism":       parts("nowhere"),
 	"fewer-workers":     factors("S"),
 	"too-many-nodes":    factors("L"),

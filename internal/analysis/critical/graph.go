@@ -80,7 +80,8 @@ func (g *graph) holder() *holder {
 func newGraph(ctx context.Context, m *model.Model, p *peers) (*graph, error) {
 	n := m.Executions()
 	g := &graph{m: m, useful: model.Make[int64](m, n), end: model.Make[int64](m, n),
-		code: model.Make[uint32](m, n), until: m.BusyUntil(), edges: make([]edges, (p.end-p.first+stretchLen-1)>>stretchBits)}
+		code: model.Make[uint32](m, n), until: m.BusyUntil(),
+		edges: make([]edges, (p.end-p.first+stretchLen-1)>>stretchBits)}
 	for e := range g.useful {
 		g.useful[e] = -1
 		g.code[e] = uint32(m.CodeOf(m.ExecCF[e]))

@@ -42,7 +42,8 @@ var here = sync.OnceValue(func() Costs {
 		runtime.KeepAlive(copied) // the copy is not left out
 	}
 	c := defaults // other programs made some of them longer
-	c.WakeNS, c.SignalNS, c.CopyNS = min(quick(wakes), longestWake), min(quick(signals), longestWake), quick(copies)
+	c.WakeNS, c.SignalNS = min(quick(wakes), longestWake), min(quick(signals), longestWake)
+	c.CopyNS = quick(copies)
 	c.TransportNS = c.WakeNS
 	return c
 })

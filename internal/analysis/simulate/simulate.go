@@ -211,7 +211,8 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			trace.KindIdle.String())
 	}
 	if g.steals > 0 {
-		doubt("Stolen CFs go to the nodes that stole them in the recorded run.", "Украденные ФВ уходят туда же, куда и раньше.")
+		doubt("Stolen CFs go to the nodes that stole them in the recorded run.",
+			"Украденные ФВ уходят туда же, куда и раньше.")
 	}
 	if r.res.Left > 0 {
 		doubt("%s of the recorded run are missing here: they never get their inputs.",

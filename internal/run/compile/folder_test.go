@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"os/exec"
 	"testing"
 )
@@ -32,7 +33,8 @@ func TestFolderSources(t *testing.T) {
 		}
 		made[code] = path
 		err = exec.CommandContext(t.Context(), path).Run()
-		if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != int(code[0]-'0') {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != int(code[0]-'0') {
 			t.Errorf("code %s: the program ends with %v", code, err)
 		}
 	}

@@ -235,7 +235,7 @@ func (p Place) at(offset int) Pos {
 	pos, raw := p.Pos, p.raw
 	pos.Col++ // the quotation mark
 	for raw = raw[1:]; offset > 0 && len(raw) > 1; {
-		n := 1
+		var n int
 		switch _, size := utf8.DecodeRuneInString(raw); {
 		case raw[0] == '\\' && raw[1] == 'u':
 			n = min(6, len(raw))

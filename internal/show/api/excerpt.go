@@ -77,11 +77,13 @@ func newExcerpt(ctx context.Context, m *model.Model, from, to int64) (*excerpt, 
 // more before the end of the interval.
 func (x *excerpt) worker(id model.WorkerID, w *model.Worker) (idle bool) {
 	m := x.m
-	first, next := w.First, w.First // the first that ends in the interval or later, the first that begins later
+	// first is the first that ends in the interval or later, next the first that begins after it.
+	first := w.First
 	for first < w.End && m.Occupied(w, first).To < x.in.From {
 		first++
 	}
-	for next = first; next < w.End && m.ExecStart[next] <= x.in.To; {
+	next := first
+	for next < w.End && m.ExecStart[next] <= x.in.To {
 		next++
 	}
 	next = m.NextAtomic(w, next)

@@ -69,7 +69,7 @@ func keepIndex(ctx context.Context, r *live.Run) {
 		if err != nil {
 			return err
 		}
-		if _, err := index.Read(r.Dir(), key); err != nil {
+		if _, err = index.Read(r.Dir(), key); err != nil {
 			_, _, err = Index(ctx, r)
 		}
 		return err

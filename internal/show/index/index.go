@@ -149,8 +149,10 @@ func pack(key Key, x *Index) []byte {
 	if err != nil {
 		panic(err) // the options are known
 	}
-	defer encoder.Close()
 	b = encoder.EncodeAll(b, nil)
+	if err := encoder.Close(); err != nil {
+		panic(err) // nothing was streamed
+	}
 	out := append([]byte(magic), key[:]...)
 	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(b, castagnoli))
 	return append(out, b...)

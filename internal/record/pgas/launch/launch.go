@@ -167,7 +167,8 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 		all["OMP_TOOL"] = "enabled"
 	}
 	all["LD_PRELOAD"] = strings.TrimRight(library+":"+os.Getenv("LD_PRELOAD"), ":")
-	l.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { // the verb sends the trace, not the library
+	l.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		// The verb sends the trace, not the library.
 		return strings.HasPrefix(variable, console.Collectors+"=")
 	})
 	var passed []string
