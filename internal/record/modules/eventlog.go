@@ -1,5 +1,3 @@
-//go:build !no_logger_module || !no_df_events_module || !no_cf_events_module || !no_global_events_module || !no_naive_logger_module
-
 package modules
 
 import (

@@ -420,8 +420,6 @@ func (p *process) description(asked <-chan struct{}) (*piped.Description, error)
 // wait waits until something is so, as long as the process takes lines or says something. Once the user has
 // asked for the end, it has a bit less than prof.Patience.
 func (p *process) wait(asked <-chan struct{}, so func() bool) error {
-	timeout := time.AfterFunc(programPatience, p.wake)
-	defer timeout.Stop()
 	stop := make(chan struct{})
 	defer close(stop)
 	var hurried time.Time
@@ -438,6 +436,9 @@ func (p *process) wait(asked <-chan struct{}, so func() bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	moved, since := p.moved, time.Now()
+	// It begins after since is read: when it wakes the loop, the patience is over.
+	timeout := time.AfterFunc(programPatience, p.wake)
+	defer timeout.Stop()
 	for {
 		switch now := time.Now(); {
 		case so():

@@ -18,11 +18,11 @@ import (
 func TestShades(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
-		tl, err := Build(context.Background(), m, Options{})
-		if err != nil || m.Wall() < 2 {
-			t.Skip("too short: ", err)
+		tl, res := made(t, m)
+		if m.Wall() < 2 {
+			t.Skip("too short")
 		}
-		lanes := brute(t, m, map[string]bool{"undivided": len(tl.names) > rowUndivided})
+		lanes := brute(t, m, nullOf(&res.Factors))
 		// The program's own numbers: each worker tells the time, every three nanoseconds.
 		own := func(_ context.Context, tell func(int, int64, float64)) error {
 			for lane := range lanes {
