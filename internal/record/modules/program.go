@@ -29,7 +29,7 @@ import (
 // dropped and counted.
 //
 // A process may end, hang or print anything at any time. One goroutine reads what it says and keeps how it
-// ended. Whoever waits for the process waits as long as it takes lines or says something, and then for
+// ended. Callers wait for the process as long as it takes lines or says something, and then for
 // programPatience.
 
 var (

@@ -52,8 +52,8 @@ func Value(by string) string {
 	return name
 }
 
-// Shades gives classes by "origin": the node that created the CF; by "late": the time from when it was ready
-// to when it first started; or by "value.NAME". That is its weight, or what own tells: the last number that
+// Shades gives classes by "origin": the node that created the CF, none if the trace lacks that node; by "late":
+// the time from when it was ready to when it first started; or by "value.NAME". That is its weight, or what own tells: the last number that
 // the worker told during the execution. own may be nil otherwise. Classes are kept with the timeline.
 func (t *Timeline) Shades(ctx context.Context, by string, own Own) (*Shades, error) {
 	if !ShadedBy(by) {
@@ -67,10 +67,12 @@ func (t *Timeline) Shades(ctx context.Context, by string, own Own) (*Shades, err
 	s := &Shades{By: by, Edges: []float64{}, class: make([]uint16, t.m.Executions())}
 	switch name := Value(by); {
 	case by == "origin":
-		for e, cf := range t.m.ExecCF {
-			s.class[e] = uint16(min(t.m.CFID(cf).Node(), Factor-2)) + 1
-		}
 		s.count = len(t.m.Nodes) + 1
+		for e, cf := range t.m.ExecCF {
+			if n := t.m.CFID(cf).Node(); n < len(t.m.Nodes) { // else its creator's file is missing
+				s.class[e] = uint16(min(n, Factor-2)) + 1
+			}
+		}
 	case by == "late":
 		for v := time.Microsecond; v <= time.Second; v *= 10 {
 			s.Edges = append(s.Edges, float64(v))

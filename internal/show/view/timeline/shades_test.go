@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
 // TestShades: every nanosecond of a tile has the class that its definition gives the CF there, and boxes have
@@ -107,6 +109,33 @@ func wantShade(m *model.Model, s *Shades, e int, lane []known1) uint16 {
 		}
 	}
 	return uint16(len(s.Edges) - 1)
+}
+
+// TestShadesOfLostNode: a CF whose creator's file is missing has no node of origin, and is drawn all the same.
+func TestShadesOfLostNode(t *testing.T) {
+	m := sloutest.Build(t, strings.ReplaceAll(smallRun, "0.3", "70.3"))
+	tl, _ := made(t, m)
+	s, err := tl.Shades(context.Background(), "origin", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for e, cf := range m.ExecCF {
+		if n := m.CFID(cf).Node(); n == 70 {
+			lost++
+			if s.class[e] != 0 {
+				t.Errorf("class %d", s.class[e])
+			}
+		} else if int(s.class[e]) != n+1 {
+			t.Errorf("class %d of node %d", s.class[e], n)
+		}
+	}
+	if lost == 0 {
+		t.Error("no CF of the missing node")
+	}
+	if _, err := tl.Tile(TileQuery{To: m.Wall(), Width: 50, Shades: s}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestShadesRefused: what cannot be a colour is said to be none.
