@@ -51,7 +51,7 @@ var benches = []entry{
 	{"start", "start-up of a program whose C++ is cached", benchStart},
 	{"bind", "workers bound to cores, and not", benchBind},
 	{"mpi", "messages between two processes, beside plain MPI in C", benchMPI},
-	{"pgas", "UPC programs, recorded and not, beside a naive text tracer", benchPGAS},
+	{"pgas", "a UPC program, original and optimised", benchPGAS},
 	{"compile", "compiling a LuNA program of 2 000 lines", benchCompile},
 }
 

@@ -18,6 +18,7 @@ type experimentOptions struct {
 	blocks  []string
 	quick   bool
 	dust    map[string]int
+	pgas    map[string]int
 	page    string
 	json    bool
 	memory  memoryBudget
@@ -35,8 +36,11 @@ expectation is checked. Points are compared within rounds in which they take tur
 programs disturb that, the answer is 'too busy to say'.
 
 What profiling costs is measured on a product of block matrices: 'profiling' has the modes functions,
-memory and both; 'naive' a trace, beside logging that opens and closes a file for each event. Every
-run is compared with runs without profiling beside it, and with a control.
+memory and both; 'naive' a trace, beside logging that opens and closes a file for each event.
+'pgas-overhead' records five kernels of PGAS programs with several tracers, 'pgas-buffers' one of them
+with buffers of many sizes, written synchronously and asynchronously, to this computer's disk and to a
+slow one that is emulated. Every run is compared with runs without recording beside it, and with a
+control. What is smaller than the control's noise is not decided.
 
 Names: starvation, overhead, latency, pic run their nodes in one process, with emulated links;
 overhead-mpi, latency-shm, latency-tcp, pic-mpi run a process for each node. The latter need mpirun
@@ -50,8 +54,9 @@ Exit codes:
   130  interrupted; nothing is written`,
 		Example: `  whyslow experiment --quick
   whyslow experiment latency
-  whyslow experiment --pic workers=16 --repeats 1 pic
+  whyslow experiment --pic boxes=4,workers=16 --repeats 1 pic
   whyslow experiment profiling naive --blocks=20x200,40x100
+  whyslow experiment pgas-buffers --pgas disk=2000
   whyslow experiment --json | jq '.experiments[].checks'`,
 		ValidArgs: experiment.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +65,9 @@ Exit codes:
 			}
 			if err := experiment.CheckDust(o.dust); err != nil {
 				return console.Misuse("experiment: --pic: %w", err)
+			}
+			if err := experiment.CheckPGAS(o.pgas); err != nil {
+				return console.Misuse("experiment: --pgas: %w", err)
 			}
 			if o.repeats < 0 || o.cores < 0 {
 				return console.Misuse("experiment: --repeats and --cores cannot be negative")
@@ -91,7 +99,7 @@ Exit codes:
 			defer watched()
 			r, err := experiment.Execute(ctx, args,
 				experiment.Options{Whyslow: self, Repeats: o.repeats, Cores: o.cores, Quick: o.quick, Dust: o.dust,
-					NoMPI: whyNoMPI(), Blocks: blocks,
+					NoMPI: whyNoMPI(), Blocks: blocks, PGAS: o.pgas,
 					Progress: func(done, all int, what string) {
 						line.Set("%d of %d runs done: %s", done, all, what)
 					}})
@@ -124,8 +132,10 @@ Exit codes:
 	f.StringSliceVar(&o.blocks, "blocks", nil, "`sizes` of the matrices of profiling and naive: 20x200 is"+
 		" 20 x 20 blocks of 200 x 200")
 	f.BoolVar(&o.quick, "quick", false, "small sizes: only check that everything works")
-	f.StringToIntVar(&o.dust, "pic", nil, "shape of pic and pic-mpi, `NAME=N,...`: mesh, particles, slabs,"+
-		" steps, workers (of each node; 16 as in the paper)")
+	f.StringToIntVar(&o.dust, "pic", nil, "shape of pic and pic-mpi, `NAME=N,...`: mesh, particles, slabs"+
+		" (or boxes along each axis), steps, workers (of each node); the paper has boxes=4,workers=16")
+	f.StringToIntVar(&o.pgas, "pgas", nil, "`NAME=N,...` for pgas-overhead, pgas-buffers: threads, work (times"+
+		" as much), disk (KB/s of the slow disk; default: what keeps it busy for half of the run)")
 	f.StringVar(&o.page, "page", "", "put the results in this Markdown `file`, between its marks; figures"+
 		" go beside it")
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")

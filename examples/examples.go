@@ -8,3 +8,8 @@ import "embed"
 //go:embed chains/*.fa chains/*.cpp granularity/*.fa granularity/*.cpp crossed/*.fa crossed/*.cpp pic/*.fa pic/*.cpp pic/*.hpp
 //go:embed mxm/*.fa mxm/*.cpp
 var Experiments embed.FS
+
+// UPC are programs with the operations of UPC, see upc/README.md.
+//
+//go:embed upc/*.c upc/*.h
+var UPC embed.FS

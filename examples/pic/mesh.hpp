@@ -12,6 +12,7 @@
 #define MESH_HPP
 
 #include "ucenv.h"
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -24,6 +25,35 @@ inline double outside(int n, int x, int y, int z)
 {
     const double dx = (x + 0.5) / n - 0.5, dy = (y + 0.5) / n - 0.5, dz = (z + 0.5) / n - 0.5;
     return -1 / std::sqrt(dx * dx + dy * dy + dz * dz);
+}
+
+// What the potential inside starts as, by that outside the box: not below the value half-way between its
+// centre and its walls.
+inline double first_guess(double outside) { return std::max(-4.0, outside); }
+
+// The right side of Poisson's equation times the square of the mesh width at a point with that mass: 4 pi G
+// times the density, less the neighbours outside the box, where the potential is known.
+inline double right_of(int n, int x, int y, int z, double mass)
+{
+    double right = 4 * PI * mass * n; // a cell has the volume 1 / n^3
+    if (x == 0) right -= outside(n, -1, y, z);
+    if (x == n - 1) right -= outside(n, n, y, z);
+    if (y == 0) right -= outside(n, x, -1, z);
+    if (y == n - 1) right -= outside(n, x, n, z);
+    if (z == 0) right -= outside(n, x, y, -1);
+    if (z == n - 1) right -= outside(n, x, y, n);
+    return right;
+}
+
+// How far points move beyond what is asked for.
+inline double over_relaxation(int n) { return 2 / (1 + std::sin(PI / (n + 1))); }
+
+// A point after it has moved towards, and beyond, the value that its neighbours and its mass ask for.
+inline double relaxed(double at, double west, double east, double south, double north, double down, double up,
+    double right, double factor)
+{
+    const double wanted = (((west + east) + (south + north)) + (down + up) - right) * (1.0 / 6);
+    return at + factor * (wanted - at);
 }
 
 struct Slab {

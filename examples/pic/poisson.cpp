@@ -3,8 +3,6 @@
 
 extern "C" {
 
-// The first step starts as outside the box, but not below the value half-way between its centre and its
-// walls.
 void make_potential(int n, int slabs, int s, OutputDF &red, OutputDF &black, OutputDF &low, OutputDF &high)
 {
     const Slab b(n, slabs, s);
@@ -15,7 +13,7 @@ void make_potential(int n, int slabs, int s, OutputDF &red, OutputDF &black, Out
         for (int z = 0; z < b.planes; z++)
             for (int y = 0; y < n; y++)
                 for (int j = 0; j < b.half; j++)
-                    colours[colour][b.row(z, y) + j] = std::max(-4.0,
+                    colours[colour][b.row(z, y) + j] = first_guess(
                         outside(n, 2 * j + b.parity(colour, z, y), y, b.first + z));
     copy_block(colours[1], b.row(1, 0), low);
     copy_block(colours[1] + b.row(b.planes - 1, 0), b.row(1, 0), high);
@@ -23,9 +21,8 @@ void make_potential(int n, int slabs, int s, OutputDF &red, OutputDF &black, Out
 
 void make_real(double value, OutputDF &out) { out.setValue<double>(value); }
 
-// The right side of Poisson's equation times the square of the mesh width, by colour, red first: 4 pi G times
-// the density, less the neighbours outside the box, where the potential is known. own is the mass from
-// particles of this slab, below and above the mass from its neighbours'.
+// The right side of Poisson's equation by colour, red first. own is the mass from particles of this slab,
+// below and above the mass from its neighbours'.
 void density(int n, int slabs, int s, const InputDF &own, const InputDF &below, const InputDF &above,
     OutputDF &source)
 {
@@ -40,28 +37,19 @@ void density(int n, int slabs, int s, const InputDF &own, const InputDF &below, 
                 double m = mass[z * b.plane + at];
                 if (z == 0 && !b.bottom) m += under[at];
                 if (z == b.planes - 1 && !b.top) m += over[at];
-                double right = 4 * PI * m * n; // a cell has the volume 1 / n^3
-                const int up = b.first + z;
-                if (x == 0) right -= outside(n, -1, y, up);
-                if (x == n - 1) right -= outside(n, n, y, up);
-                if (y == 0) right -= outside(n, x, -1, up);
-                if (y == n - 1) right -= outside(n, x, n, up);
-                if (up == 0) right -= outside(n, x, y, -1);
-                if (up == n - 1) right -= outside(n, x, y, n);
-                const int colour = (x + y + up) & 1;
-                out[colour * b.row(b.planes, 0) + b.row(z, y) + x / 2] = right;
+                const int up = b.first + z, colour = (x + y + up) & 1;
+                out[colour * b.row(b.planes, 0) + b.row(z, y) + x / 2] = right_of(n, x, y, up, m);
             }
 }
 
-// Relaxes the points of one colour: each moves towards, and beyond, the value that its neighbours and its
-// mass ask for. before is the largest change of the iteration so far.
+// Relaxes the points of one colour. before is the largest change of the iteration so far.
 void relax(int n, int slabs, int s, int colour, const InputDF &old, const InputDF &other,
     const InputDF &below, const InputDF &above,
            const InputDF &source, double before, OutputDF &result, OutputDF &low, OutputDF &high,
                OutputDF &change)
 {
     const Slab b(n, slabs, s);
-    const double factor = 2 / (1 + std::sin(PI / (n + 1)));
+    const double factor = over_relaxation(n);
     const double *from = old.getData<double>(), *near = other.getData<double>();
     const double *right = source.getData<double>() + colour * b.row(b.planes, 0);
     const double *under = below.getData<double>(), *over = above.getData<double>();
@@ -83,9 +71,7 @@ void relax(int n, int slabs, int s, int colour, const InputDF &old, const InputD
             // The neighbours along x are the points j - 1 and j of the other colour if the row starts with
             // this one, otherwise j and j + 1.
             auto point = [&](int j, double west, double east) {
-                const double wanted = (((west + east) + (south[j] + north[j])) + (down[j] + up[j]) - r[j]) * (
-                    1.0 / 6);
-                out[j] = p[j] + factor * (wanted - p[j]);
+                out[j] = relaxed(p[j], west, east, south[j], north[j], down[j], up[j], r[j], factor);
             };
             if (parity == 0) {
                 point(0, 0, q[0]);

@@ -2,37 +2,49 @@ package experiment
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 )
 
-// The shape of particle in cell, by the names that the command line gives: that of the source by default.
-var dustShape = map[string]int{"mesh": 100, "particles": 1_000_000, "slabs": 25, "steps": 10, "workers": 1}
+// The shape of particle in cell, by the names that the command line gives. By default it is that of the
+// source, but that the mesh is cut into slabs: boxes, if it is not 0, cuts it along all three axes, as in the
+// source.
+var dustShape = map[string]int{"mesh": 100, "particles": 1_000_000, "slabs": 25, "boxes": 0, "steps": 10,
+	"workers": 1}
 
 // DustNames are the names of what can be said about the shape of particle in cell.
 func DustNames() []string { return slices.Sorted(maps.Keys(dustShape)) }
 
 // CheckDust tells what is wrong with a shape.
 func CheckDust(given map[string]int) error {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range DustNames() {
+		n, said := given[name]
 		most := 1 << 30
 		switch {
-		case dustShape[name] == 0:
-			return fmt.Errorf("particle in cell has no %q: use %v", name, DustNames())
+		case !said:
+			continue
 		case name == "workers":
 			most = 1024
-		case name == "slabs":
+		case name == "slabs" || name == "boxes":
 			most = cmp.Or(given["mesh"], dustShape["mesh"]) / 2
 		}
-		if n := given[name]; n < 1 || n > most {
+		if n < 1 || n > most {
 			return fmt.Errorf("particle in cell: %s=%d: use 1 to %d", name, n, most)
 		}
 	}
-	if given["mesh"] > 0 && given["slabs"] == 0 && given["mesh"] < 2*dustShape["slabs"] {
-		return fmt.Errorf("particle in cell: mesh=%d has room for %d slabs: say so as well (slabs=N)",
-			given["mesh"], given["mesh"]/2)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, known := dustShape[name]; !known {
+			return fmt.Errorf("particle in cell has no %q: use %v", name, DustNames())
+		}
+	}
+	switch mesh := given["mesh"]; {
+	case given["slabs"] > 0 && given["boxes"] > 0:
+		return errors.New("particle in cell: say either slabs or boxes (of each axis)")
+	case mesh > 0 && given["slabs"] == 0 && given["boxes"] == 0 && mesh < 2*dustShape["slabs"]:
+		return fmt.Errorf("particle in cell: mesh=%d has room for %d slabs: say so as well (slabs=N)", mesh, mesh/2)
 	}
 	return nil
 }
@@ -46,16 +58,21 @@ func dustExperiment(parameter string, like Point) func(Options) *Experiment {
 			maps.Copy(shape, map[string]int{"mesh": 16, "particles": 2000, "slabs": 8, "steps": 3})
 		}
 		maps.Copy(shape, opt.Dust)
-		mesh, workers := shape["mesh"], shape["workers"]
+		mesh, workers, boxes := shape["mesh"], shape["workers"], shape["boxes"]
+		like.Workers, like.Program = workers, "pic/pic.fa"
+		cut, parts := fmt.Sprintf("%d slabs", shape["slabs"]), shape["slabs"]
+		if boxes > 0 {
+			like.Program = "pic/boxes.fa"
+			cut, parts = fmt.Sprintf("%d x %d x %d boxes", boxes, boxes, boxes), boxes
+		}
 		e := &Experiment{
-			Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %d slabs, %d steps",
-				shape["particles"], mesh, mesh, mesh, shape["slabs"], shape["steps"]),
+			Title: fmt.Sprintf("particle in cell: %d particles, a mesh of %d x %d x %d in %s, %d steps",
+				shape["particles"], mesh, mesh, mesh, cut, shape["steps"]),
 			Parameter: parameter, Repeats: 5, judge: judgePIC,
 		}
-		like.Workers, like.Program = workers, "pic/pic.fa"
 		for _, nodes := range []int{1, 4} {
 			like.Nodes = nodes
-			like.Args = append(append(words(mesh, shape["particles"], shape["slabs"], shape["steps"]), "0.0001"),
+			like.Args = append(append(words(mesh, shape["particles"], parts, shape["steps"]), "0.0001"),
 				words(nodes)...)
 			label := strconv.Itoa(nodes)
 			if workers > 1 {

@@ -1,7 +1,7 @@
 // Package experiment runs the experiments that show that the factors follow what they are said to follow:
 // starvation the number of chains that can run at once, overhead the number of CFs that the same work is cut
 // into, latency the size of the DFs that travel; and a real program, particle in cell, on one node and on
-// four; and what profiling costs (cost.go). Nodes are in one process, with emulated links, or ranks of an MPI
+// four; and what recording costs (cost.go). Nodes are in one process, with emulated links, or ranks of an MPI
 // job of their own.
 //
 // Each run is a process of its own, whyslow with an example program; its trace is divided as
@@ -36,7 +36,8 @@ type Options struct {
 	Dust  map[string]int // what is not as usual in the shape of particle in cell: CheckDust accepts it
 	// Blocks are the sizes of the matrices that profiling and naive multiply; none: those of the experiment.
 	Blocks []Blocks
-	Quick  bool // sizes that show that everything works, and nothing else
+	PGAS   map[string]int // what is not as usual in the experiments on PGAS programs: CheckPGAS accepts it
+	Quick  bool           // sizes that show that everything works, and nothing else
 	// NoMPI tells why there can be no MPI ranks, "" if there can: experiments that need them are left out.
 	NoMPI string
 	// Progress is called before every run, with the runs done and those to be done in all. nil: nobody wants to
@@ -51,7 +52,7 @@ type Report struct {
 	Cores       int           `json:"cores"` // that were used
 	Quick       bool          `json:"quick"`
 	Experiments []*Experiment `json:"experiments"`
-	Costs       []*Cost       `json:"costs"` // what profiling costs
+	Costs       []*Cost       `json:"costs"` // what recording costs
 	LeftOut     *LeftOut      `json:"left_out,omitempty"`
 }
 
@@ -248,8 +249,9 @@ func Execute(ctx context.Context, names []string, opt Options) (*Report, error) 
 		}
 		e.Checks = e.judge(e)
 	}
+	at := &place{whyslow: opt.Whyslow, programs: programs, scratch: scratch}
 	for _, c := range r.Costs {
-		if err := c.execute(ctx, opt.Whyslow, programs, scratch, step); err != nil {
+		if err := c.execute(ctx, at, step); err != nil {
 			return nil, err
 		}
 	}

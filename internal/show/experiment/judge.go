@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// What is expected. The points of an experiment take turns, so what disturbs the machine for a while
-// disturbs all points of a round alike: points are compared within rounds. A claim holds if it does by the
-// medians. It does not if it fails in every round of several, on a machine that left the program its cores. In
-// between, the machine was too busy to say. What is exact, such as sums, is never too busy to say.
+// What is expected. The points of an experiment take turns, so what disturbs the machine for a while disturbs
+// all points of a round alike: points are compared within rounds. A claim holds if it does by the medians. It
+// does not if it fails in every round of several, on a machine that left the program its cores. In between,
+// the machine was too busy to say. What is exact, such as sums, is never too busy to say.
 
 // disturbed is the part of the time of running CFs that others may take before nothing can be said.
 const disturbed = 0.1

@@ -57,23 +57,33 @@ func (p *Point) run(ctx context.Context, whyslow, programs, scratch string) (*Ru
 		// What mpirun keeps while it runs goes with the rest.
 		cmd.Env = append(append(os.Environ(), mpiEnvironment...), "OMPI_MCA_orte_tmpdir_base="+scratch)
 	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = grace
-	err := cmd.Run()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	stdout, _, err := finish(ctx, cmd)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(line, " "), err, strings.TrimSpace(stderr.String()))
+		return nil, err
 	}
 	r, err := divide(ctx, folder)
 	if err != nil {
 		return nil, fmt.Errorf("the trace of %s: %w", strings.Join(line, " "), err)
 	}
-	r.Output = stdout.String()
+	r.Output = stdout
 	return r, nil
+}
+
+// finish runs a command and returns what it printed. It is interrupted if ctx ends.
+func finish(ctx context.Context, cmd *exec.Cmd) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = grace
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case err != nil:
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{cmd.Path}, cmd.Args[1:]...), " "), err,
+			strings.TrimSpace(errs.String()))
+	}
+	return out.String(), errs.String(), err
 }
 
 // divide divides the time of a trace.

@@ -61,23 +61,20 @@ func (r *Report) Text(w io.Writer) error {
 	return nil
 }
 
-// table returns rows of cells, the head first.
-func (s *CostSize) table() [][]string {
-	rows := [][]string{{"mode", "more CPU time", "95 % interval", "more wall time", "95 % interval",
-		"the source, wall time"}}
-	for _, m := range s.Modes {
-		rows = append(rows, []string{m.Name, fmt.Sprintf("%+.2f %%", m.CPU.Percent), m.CPU.interval(),
-			fmt.Sprintf("%+.2f %%", m.Wall.Percent), m.Wall.interval(), m.Source})
+// threads is what the program's threads are called.
+func (c *Cost) threads() string {
+	if c.Programs[0].kernel.name != "" {
+		return "threads"
 	}
-	return rows
+	return "workers"
 }
 
-// text writes what profiling costs for a terminal.
+// text writes what recording costs for a terminal.
 func (c *Cost) text(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s\n", c.Name, c.Title)
-	for _, s := range c.Sizes {
-		fmt.Fprintf(w, "\n%v, on %d workers, in %d rounds\n\n", s.Blocks, c.Workers, c.Rounds)
-		if err := aligned(w, s.table()); err != nil {
+	for _, p := range c.Programs {
+		fmt.Fprintf(w, "\n%s, on %d %s, in %d rounds\n\n", p.What, c.Workers, c.threads(), c.Rounds)
+		if err := aligned(w, c.table(p)); err != nil {
 			return err
 		}
 	}
@@ -178,14 +175,14 @@ func markdownChecks(b *strings.Builder, checks []Check) {
 // costMarkdown is the section of an experiment on costs.
 func (r *Report) costMarkdown(c *Cost) string {
 	var b strings.Builder
-	for _, s := range c.Sizes {
-		fmt.Fprintf(&b, "%v:\n\n", s.Blocks)
-		markdownTable(&b, s.table())
+	for _, p := range c.Programs {
+		fmt.Fprintf(&b, "%s:\n\n", p.What)
+		markdownTable(&b, c.table(p))
 		b.WriteString("\n")
 	}
 	markdownChecks(&b, c.Checks)
-	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s) with %d workers, in %d rounds.\n", r.Cores, r.OS, r.Arch,
-		c.Workers, c.Rounds)
+	fmt.Fprintf(&b, "\nMeasured on %d cores (%s, %s) with %d %s, in %d rounds.\n", r.Cores, r.OS, r.Arch,
+		c.Workers, c.threads(), c.Rounds)
 	b.WriteString(r.quickly())
 	return b.String()
 }

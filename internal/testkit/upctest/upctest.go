@@ -1,4 +1,4 @@
-// Package upctest runs programs with the operations of UPC, for tests: testdata/upc has them as C
+// Package upctest runs programs with the operations of UPC, for tests: examples/upc has them as C
 // functions that tell the GASP library what a UPC compiler would tell it. The programs that lose time
 // on purpose say how much.
 package upctest
@@ -32,7 +32,7 @@ type Options struct {
 	Threads int      // default 2
 	Backend string   // Threads or Shmem; default Threads
 	Args    []string // of the program
-	Env     []string // added to the environment: those of testdata/upc/upc.h, and the collector's
+	Env     []string // added to the environment: those of examples/upc/upc.h, and the collector's
 	Flags   []string // added to those of the compiler
 	Status  int      // the exit code that is expected
 	Tool    string   // see Build; Run takes the collector for ""
@@ -47,16 +47,16 @@ var sources = []string{"layer.c", "collective.c", "hooks.c"}
 // None stands for no tool: a program compiled without instrumentation.
 const None = "none"
 
-// dir finds testdata/upc, in a parent of the working directory.
+// dir finds examples/upc, in a parent of the working directory.
 func dir() (string, error) {
 	at, err := os.Getwd()
 	for err == nil {
-		found := filepath.Join(at, "testdata", "upc")
+		found := filepath.Join(at, "examples", "upc")
 		if _, err := os.Stat(filepath.Join(found, "upc.h")); err == nil {
 			return found, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", errors.New("testdata/upc is not in a parent of the working directory")
+			return "", errors.New("examples/upc is not in a parent of the working directory")
 		}
 		at = filepath.Dir(at)
 	}
@@ -77,7 +77,7 @@ func Missing(backend string) error {
 	return nil
 }
 
-// Build compiles a program of testdata/upc, or finds it in the user's cache, and returns its path. It
+// Build compiles a program of examples/upc, or finds it in the user's cache, and returns its path. It
 // is linked with the tool: "" is whyslow's collector; None is nothing; else it is a C source of a GASP
 // library.
 func Build(ctx context.Context, program, backend, tool string, flags ...string) (string, error) {

@@ -29,7 +29,7 @@ import (
 
 const (
 	upcFile    = "../whyslow_upc.upc"
-	bedDir     = "../../../testdata/upc/"
+	bedDir     = "../../../examples/upc/"
 	upcThreads = 4
 	berkeley   = "-D__BERKELEY_UPC__"
 )

@@ -1,5 +1,5 @@
 /* upc.h gives the words of UPC that whyslow_upc.upc uses a meaning in C, so that a C compiler can compile it
- * and programs of the test bed (testdata/upc in the repository's root) can run with it.
+ * and programs of the test bed (examples/upc in the repository's root) can run with it.
  *
  * shared is an address space of GCC and Clang on x86: a qualifier of what pointers point to. Compilers keep
  * it apart from private memory, as UPC does, and access it through another base, which words.c sets. So

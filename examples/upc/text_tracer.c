@@ -1,4 +1,4 @@
-/* pgas_text.c: a tracer for UPC programs as one could write it in an afternoon, behind the same interface
+/* text_tracer.c: a tracer for UPC programs as one could write it in an afternoon, behind the same interface
  * (GASP). Each thread writes a file in the folder $TEXT_TRACE, with a line for each event: the time, the
  * event, where it is called and its arguments. */
 #include "gasp.h"
