@@ -46,10 +46,19 @@ var insideParts = func() map[string]bool {
 
 // small tells whether the CFs of a code fragment are too small for what each of them costs: then advice to
 // make them smaller would be the opposite of what helps. What costs more than any start does waits for
-// something.
+// something. A CF is as large as the time for which it has its worker, waiting included.
 func (a *advisor) small(f *slou.Fragment) bool {
+	if f == nil || f.Count == 0 {
+		return false
+	}
 	each, _ := a.perCF(f)
-	return f != nil && f.Count > 0 && each <= longStart && float64(each) > littleOverhead*float64(f.MeanNS+each)
+	long := f.MeanNS
+	for _, x := range slou.LostFactors {
+		if x.Info().CutOut {
+			long += f.Before[x] / f.Count
+		}
+	}
+	return each <= longStart && float64(each) > littleOverhead*float64(long+each)
 }
 
 // granularity: the run-time system's work per CF.

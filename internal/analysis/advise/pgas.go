@@ -262,16 +262,17 @@ func (a *advisor) allocInLoop() {
 			return 0
 		}
 		time += c.NS
-		return c.NS - c.NS/c.Count
+		call := c.NS - c.EntryNS
+		return call - call/c.Count
 	})
 	if best == nil {
 		return
 	}
 	a.addTime("alloc-in-loop", total,
-		words.Say("All calls but one per call path would go. Waiting for a late thread may move to the next "+
-			"synchronisation.",
-			"Останется по одному вызову в каждом месте; тот, кто ждал здесь опоздавшего, может ждать его при "+
-				"следующей синхронизации."),
+		words.Say("All calls but one per call path would go. Waiting for late threads does not count: it moves to "+
+			"the next synchronisation.",
+			"Останется по одному вызову в каждом месте. Ожидание опоздавших не учтено: их будут ждать при следующей "+
+				"синхронизации."),
 		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,
 			"waited_ns": best.EntryNS}, words.Say(
 			"All threads allocate shared memory in %s again and again (%s). That took %s (%s), including %s of "+

@@ -30,8 +30,8 @@ func TestPGASCompiled(t *testing.T) {
 			"(barrier.c:"}},
 		{"lock", []string{"0,5,10,15", "0", "2", "40"}, "lock-contention",
 			[]string{"upc_lock", "for lock `upc_all_lock_alloc` (lock.c:47): it", "held it for"}},
-		{"alloc", []string{"0,30,60,20", "0", "3", "memory"}, "alloc-in-loop",
-			[]string{"again and again (3 times)", "upc_all_alloc"}},
+		{"alloc", []string{"0,30,60,20", "0", "3", "memory"}, "late-thread",
+			[]string{"Thread 2 came last 3 times", "`upc_all_alloc` (alloc.c:"}},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			t.Parallel()

@@ -481,6 +481,15 @@ func TestPGASLateThread(t *testing.T) {
 	if a == nil || strings.Contains(a.Text, "split the barrier") {
 		t.Errorf("a wait at gather_all: %+v", a)
 	}
+	a = adviceOn(run(func(r *pgasRun) {
+		for range 5 {
+			r.work(300, 300, 300, 700)
+			r.meet(atAlloc, "alloc", "", 100, 0)
+		}
+	}), "alloc-in-loop")
+	if a == nil || a.GainNS != 4*4*100*1000 {
+		t.Errorf("who is late to an allocation would be late to whatever follows: %+v", a)
+	}
 }
 
 // TestPGASNames: OpenSHMEM's own operations are named, and a program that only works is left alone.
