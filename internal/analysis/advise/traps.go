@@ -20,18 +20,25 @@ func (a *advisor) stuckLocators() {
 	list := slices.Clone(a.Lifecycle.Misplaced)
 	slices.SortStableFunc(list, func(x, y lifecycle.Misplaced) int { return cmp.Compare(y.Count, x.Count) })
 	for _, f := range list {
-		text := words.Say("%s never came: `%s` was made%s and lies on node %d, but%s looks for it on node %d. Two "+
-			"locators of `%s` disagree. Every sub and loop that uses it must place it alike. A sub does not know the "+
+		mend := words.Say("Every sub and loop that uses it must place it alike. A sub does not know the "+
 			"rules of its caller: it needs a rule of its own for its parameter, or looks on node 0.",
-			"ФВ не дождались %s: `%s` вычислен%s и хранится на узле %d, а%s ищет его на узле %d. Локаторы `%s` не "+
-				"согласованы: во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть "+
-				"одинаковым. Правила вызывающей подпрограммы в вызванной не действуют: ей для её параметра нужно своё "+
-				"правило, иначе она ищет на узле 0.",
-			words.Number{N: f.Count, What: words.DFs}, f.DF, by(" by ", " фрагментом ", f.Maker), f.Stored,
-			by(" ", " ", f.By), f.Asked, f.Name)
+			"Во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть одинаковым. Правила "+
+				"вызывающей подпрограммы в вызванной не действуют: ей для её параметра нужно своё правило, иначе она "+
+				"ищет на узле 0.")
+		if f.Missing != "" {
+			mend = words.Say("A sub does not know the rules of its caller: add `%s;` to %s.",
+				"Правила вызывающей подпрограммы в вызванной не действуют: добавьте `%s;` в %s.", f.Missing, f.Sub)
+		}
+		text := words.Say("%s never came: `%s` was made%s and lies on node %d%s, but%s looks for it on node "+
+			"%d%s. Two locators of `%s` disagree. %s",
+			"ФВ не дождались %s: `%s` вычислен%s и хранится на узле %d%s, а%s ищет его на узле %d%s. Локаторы "+
+				"`%s` не согласованы. %s",
+			words.Number{N: f.Count, What: words.DFs}, f.DF, by(" by ", " фрагментом ", f.Maker), f.Stored, f.StoredBy,
+			by(" ", " ", f.By), f.Asked, f.AskedBy, f.Name, mend)
 		a.list = append(a.list, Advice{ID: "locators-disagree", Blocking: true, text: text,
 			Evidence: map[string]any{"df": f.Name, "example": f.DF, "count": f.Count, "asked_node": f.Asked,
-				"stored_node": f.Stored, "consumer": f.By.Code, "used_at": at(f.By), "made_at": at(f.Maker)},
+				"stored_node": f.Stored, "consumer": f.By.Code, "used_at": at(f.By), "made_at": at(f.Maker),
+				"missing_rule": f.Missing, "missing_in": f.Sub},
 			bound: words.Say("The program cannot end until this is fixed.",
 				"Пока это не исправлено, программа не сможет завершиться.")})
 	}

@@ -12,6 +12,7 @@ import (
 type call struct {
 	args      []arg
 	lost      []lost
+	placed    []placed
 	variables []string
 }
 
@@ -38,7 +39,14 @@ type bindings struct {
 	known uint8 // a bit for each
 }
 
-// parseCall reads "sum[i], part[i] -> sum[i + 1]; dropped x[i] = drop x[i]"; nil where nothing is known.
+// placed is by which rule the CFs store a DF, or look for one.
+type placed struct {
+	arg
+	side
+}
+
+// parseCall reads "sum[i], part[i] -> sum[i + 1]; dropped x[i] = drop x[i]; sought part[i] = by a.fa:3:5";
+// nil where nothing is known.
 func parseCall(dfs string) *call {
 	if dfs == "" {
 		return nil
@@ -56,7 +64,12 @@ func parseCall(dfs string) *call {
 	for _, part := range parts[1:] {
 		text, mend, _ := strings.Cut(part, " = ")
 		trap, df, _ := strings.Cut(strings.TrimSpace(text), " ")
-		c.lost = append(c.lost, lost{c.parseArg(df), luna.Trap(trap), mend})
+		if a := c.parseArg(df); trap == luna.Sought || trap == luna.Stored {
+			a.made = trap == luna.Stored
+			c.placed = append(c.placed, placed{a, parseSide(mend)})
+		} else {
+			c.lost = append(c.lost, lost{a, luna.Trap(trap), mend})
+		}
 	}
 	if len(c.variables) > maxVariables {
 		return nil

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // TestCall reads what traces say of statements.
@@ -50,6 +52,29 @@ func TestCall(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.text, got, c.want)
 		}
+	}
+}
+
+// TestSides reads what traces say of the rules that place DFs.
+func TestSides(t *testing.T) {
+	c := parseCall("a[i], b[i] -> x[i]; sought a[i] = row: locator_cyclic a[k] => k; " +
+		"sought b[i] = by ./p.fa:3:5; sought b[0] = main; stored x[i] = main; dropped y[i] = drop y[i]")
+	for _, s := range []struct {
+		df   string
+		made bool
+		want side
+	}{
+		{"a[7]", false, side{sub: "row", mend: "locator_cyclic a[k] => k"}}, {"a[7]", true, side{}},
+		{"a[7][1]", false, side{}}, {"b[7]", false, side{rule: "p.fa:3:5"}},
+		{"b[0]", false, side{}}, // by which of the two is not certain
+		{"x[2]", true, side{sub: "main"}}, {"x[2]", false, side{}}, {"y[2]", true, side{}},
+	} {
+		if got := c.sideFor(s.df, s.made); got != s.want {
+			t.Errorf("%s, made %t: %+v, want %+v", s.df, s.made, got, s.want)
+		}
+	}
+	if len(c.lost) != 1 || c.lost[0].trap != luna.Dropped {
+		t.Errorf("lost: %+v", c.lost)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -62,6 +63,9 @@ type Misplaced struct {
 	DF            string
 	Maker         Place
 	Asked, Stored int
+	// By which rules, in words; nothing where not known.
+	AskedBy, StoredBy words.Text
+	Missing, Sub      string // the rule that a sub lacks, "" where not known
 
 	first order
 	same  nameSite

@@ -93,7 +93,12 @@ func (s *makers) lostWhenMade(w *why, d *whereabouts, full string) {
 // programKnows corrects a reason by what the engine knows.
 func (s *makers) programKnows(w *why, a *luna.AwaitedDF) {
 	if a.Stored >= 0 {
-		*w = why{df: w.df, kind: Elsewhere, node: int32(a.Stored), asked: int32(a.Asked), place: a}
+		*w = why{df: w.df, kind: Elsewhere, node: int32(a.Stored), asked: int32(a.Asked)}
+		x := apart{put: sideOf(a.Maker, a.Put, a.In), in: sideOf(a.Reader, a.In, a.Put)}
+		if a.Maker != nil {
+			x.maker = placeIn(a.Maker.Text, a.Maker.Pos)
+		}
+		w.apart = s.keep(x)
 		return
 	}
 	for _, l := range a.Reader.Lost {

@@ -30,6 +30,7 @@ type makers struct {
 	told     bool     // the trace says of statements what they make
 	calls    []*call  // by statement; nil: the trace does not tell
 	losers   []uint32 // statements whose CFs lose DFs
+	apart    map[apart]*apart
 }
 
 // made says which CF would make a DF.

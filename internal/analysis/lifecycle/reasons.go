@@ -70,11 +70,11 @@ type why struct {
 	node  int32    // Destroyed, Elsewhere: where
 	asked int32    // Elsewhere: the node that was asked for it
 	what  model.CopyChange
-	place *luna.AwaitedDF // Elsewhere, as the engine knows it; nil: as the trace does
-	here  string          // how the statement calls the DF
-	own   bool            // WouldMake: the CF itself
-	trap  luna.Trap       // Lost, NobodyMakes: into which a statement, site, may have fallen; "" none
-	mend  string          // see luna.Lost
+	apart *apart    // Elsewhere, on another node than the one that was asked
+	here  string    // how the statement calls the DF
+	own   bool      // WouldMake: the CF itself
+	trap  luna.Trap // Lost, NobodyMakes: into which a statement, site, may have fallen; "" none
+	mend  string    // see luna.Lost
 }
 
 // sameReason is a why, without what differs from DF to DF, for DFs of a name.
@@ -116,6 +116,7 @@ func (s *makers) findRoots() {
 			}
 			w.own = w.by == p.CF
 			if w.kind == Elsewhere && w.asked != w.node && s.f.program == nil {
+				s.findApart(p, &w)
 				s.misplaced(p, &w)
 			}
 			found = append(found, w)
@@ -146,10 +147,9 @@ func (s *makers) madeBy(df uint32) uint32 {
 func (s *makers) misplaced(p *leftover, w *why) {
 	df, list := &s.l.DFs[w.df], &s.f.res.Misplaced
 	x := Misplaced{same: nameSite{df.Name, p.Site}, DF: df.Full, Asked: int(w.asked), Stored: int(w.node),
+		Maker: w.apart.maker, StoredBy: w.apart.put.why(), AskedBy: w.apart.in.why(),
 		first: order{N: [5]uint64{uint64(p.Node), uint64(p.CF)}, Text: df.Full}}
-	if by := s.madeBy(w.df); by != 0 {
-		x.Maker = s.f.placeOf(int(by - 1))
-	}
+	x.Missing, x.Sub = w.apart.missing()
 	i := slices.IndexFunc(*list, func(o Misplaced) bool { return o.same == x.same })
 	if i < 0 {
 		x.Name, x.By = s.f.m.Names[df.Name], s.f.placeOf(int(p.Site))
@@ -188,7 +188,7 @@ func (r *reasons) add(w *why) {
 	}
 	r.seen[same] = true
 	key := sameReason{*w, df.Name}
-	key.df, key.by, key.n, key.place = 0, 0, 0, nil
+	key.df, key.by, key.n = 0, 0, 0
 	g := r.index[key]
 	if g == nil {
 		g = &Reason{here: w.here, Kind: w.kind, Name: f.m.Names[df.Name], DFs: []string{}, Makers: []Place{}}
@@ -260,21 +260,12 @@ func (f *finder) words(w *why, g *Reason, df *awaited) words.Text {
 		return words.Say("it was made, and its requests on node %d were used up: %s",
 			"он был вычислен, и запросы к нему на узле %d исчерпаны: %s", w.node, fewRequests.With())
 	case Elsewhere:
-		if w.place != nil {
-			return apart(w.place)
-		}
 		did := words.Say("did not come", "не пришёл")
 		if !f.res.Final {
 			did = words.Say("had not arrived when the trace ended", "к концу трассы ещё не пришёл")
 		}
-		if w.asked != w.node && f.res.Final {
-			made := words.Say("it was made", "он вычислен")
-			if by := f.makers.madeBy(w.df); by != 0 {
-				made = words.Say("it was made by %s", "его вычислил %s", f.placeOf(int(by-1)))
-			}
-			return words.Say("%s and lies on node %d, but is looked for on node %d: both must place it alike",
-				"%s и находится на узле %d, а ищут его на узле %d: оба должны размещать его одинаково", made, w.node,
-				w.asked)
+		if w.apart != nil && f.res.Final {
+			return w.apart.words(w.node, w.asked)
 		}
 		if w.asked != w.node {
 			return words.Say("it was made, and is on node %d; node %d was asked for it, and it %s",

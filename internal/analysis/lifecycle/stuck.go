@@ -107,55 +107,6 @@ func (g *Left) explain(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// apart says that a DF was stored on another node than where a CF asks for it, by which rules, and what to
-// do.
-func apart(a *luna.AwaitedDF) words.Text {
-	made := words.Say("it was made", "он вычислен")
-	if a.Maker != nil {
-		made = words.Say("it was made by %s", "его вычислил %s", placeIn(a.Maker.Text, a.Maker.Pos))
-	}
-	maker, reader := sideOf(a.Maker, a.Put), sideOf(a.Reader, a.In)
-	text := words.Say("%s and lies on node %d%s, but is looked for on node %d%s",
-		"%s и находится на узле %d%s, а ищут его на узле %d%s", made, a.Stored, maker.why, a.Asked, reader.why)
-	without, by := reader, maker
-	if reader.rule() != nil {
-		without, by = maker, reader
-	}
-	if without.ref != nil && without.rule() == nil && by.rule() != nil {
-		if rule := by.rule().For(without.ref.Name.Name, len(without.ref.Idx)); rule != "" {
-			return words.Say("%s: add `%s;` to %s", "%s: добавьте `%s;` в %s", text, rule, without.sub)
-		}
-	}
-	return words.Say("%s: both must place it alike", "%s: оба должны размещать его одинаково", text)
-}
-
-// side is one of the two statements that disagree where a DF is.
-type side struct {
-	ref *luna.DFRef // nil where not known
-	sub string
-	why words.Text
-}
-
-func (s *side) rule() *luna.LocRule {
-	if s.ref == nil {
-		return nil
-	}
-	return s.ref.Loc.Rule
-}
-
-func sideOf(st *luna.Stmt, ref *luna.DFRef) (s side) {
-	if st == nil || ref == nil {
-		return s
-	}
-	s.ref, s.sub = ref, st.SubOf().Name
-	if r := ref.Loc.Rule; r != nil {
-		s.why = words.Say(" (rule at %s)", " (правило в %s)", placeIn("", r.Pos).position())
-	} else {
-		s.why = words.Say(" (sub %s has no rule for it)", " (в подпрограмме %s нет правила для него)", s.sub)
-	}
-	return s
-}
-
 // programSays tells from the program that nothing that is left makes a DF, and what might have.
 func (s *makers) programSays(g *Reason, df *awaited) words.Text {
 	name, uses := g.Name, s.f.program.Names[df.decl]

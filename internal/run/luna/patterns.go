@@ -20,6 +20,14 @@ import (
 // index is a number, a variable of the statement's surroundings, or one plus or minus a number; any other is
 // "?". What CFs in the blocks of a statement would make counts as made by it, but for DFs that are declared
 // there. After a semicolon come DFs that its rules lose: the Trap, which DF, and the rule that mends it.
+//
+// Where statements place DFs of a name by several rules, those of the statement follow in the same way:
+//
+//	put(a[i], 1)                         -> a[i]; stored a[i] = by prog.fa:9:5
+//	use(a[i])                            a[i] ->; sought a[i] = row: locator_cyclic a[k] => k
+//
+// The first has the rule at that place; the second has none in its sub, row, which lacks the one after the
+// colon.
 
 // DFPattern is a name with indices.
 type dfPattern struct {
@@ -85,12 +93,8 @@ func (p *Program) Patterns(st *Stmt) string {
 	x := p.newPatterns(nil)
 	var reads []string
 	for k, in := range st.Inputs {
-		from := st.frame()
-		if slices.ContainsFunc(st.StartWaves, func(wave []int) bool { return slices.Contains(wave, k) }) {
-			from = st.Block
-		}
 		// One of several possible names would make the reader look for what is not read.
-		if list := x.resolve(from, in.Ref.Name, in.Ref.Idx); len(list) == 1 {
+		if list := x.resolve(st.asksIn(k), in.Ref.Name, in.Ref.Idx); len(list) == 1 {
 			reads = note(reads, list, maxPatterns)
 		}
 	}
@@ -104,7 +108,53 @@ func (p *Program) Patterns(st *Stmt) string {
 			text += fmt.Sprintf("; %s %s = %s", l.Trap, d, l.Mend)
 		}
 	}
+	for k, in := range st.Inputs {
+		if !in.Push {
+			text += x.placed(st, Sought, st.asksIn(k), in.Ref)
+		}
+	}
+	for i := range st.Effects {
+		if f := &st.Effects[i]; f.Kind == Post {
+			text += x.placed(st, Stored, st.frame(), f.Ref)
+		}
+	}
 	return text
+}
+
+// Sought and Stored introduce what a trace says of the rules by which CFs look for DFs and store them.
+const (
+	Sought = "sought"
+	Stored = "stored"
+)
+
+// placed tells by which rule a statement places the DFs of a reference, if others do it by another one.
+func (x *patterns) placed(st *Stmt, what string, from *Block, r *DFRef) (text string) {
+	if len(r.Places) == 0 {
+		return ""
+	}
+	by := st.SubOf().Name
+	if rule := r.Loc.Rule; rule != nil {
+		by = "by " + rule.Pos.String()
+	} else if rule := r.Missing(); rule != "" {
+		by += ": " + rule
+	}
+	if strings.Contains(by, ";") {
+		return "" // a file of such a name
+	}
+	for _, d := range x.resolve(from, r.Name, r.Idx) {
+		if line := fmt.Sprintf("; %s %s = %s", what, d, by); !strings.Contains(text, line) {
+			text += line
+		}
+	}
+	return text
+}
+
+// asksIn is the block in whose frame a statement asks for an input.
+func (st *Stmt) asksIn(input int) *Block {
+	if slices.ContainsFunc(st.StartWaves, func(wave []int) bool { return slices.Contains(wave, input) }) {
+		return st.Block
+	}
+	return st.frame()
 }
 
 // note adds patterns that are not there, as long as there are fewer than most.

@@ -1,6 +1,7 @@
 package luna
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,6 +15,27 @@ func TestPatterns(t *testing.T) {
 	}
 	if text := strings.Join(got, "\n"); text != strings.TrimSpace(want) {
 		t.Errorf("got\n%s", text)
+	}
+}
+
+// TestPatternsOfPlaces: where rules for DFs of a name differ, each statement's own is told, but for names
+// that one rule, or none, places.
+func TestPatternsOfPlaces(t *testing.T) {
+	p := compile(t, lib+"sub row(name a, int i) { f(a[i]); }\n"+
+		"sub own(name a, int i) { f(a[i]); } @ { locator_cyclic a[p] => p; }\n"+
+		"sub main() { df x, y, z; for i = 0 .. 9 { put(x[i], 1); put(y[i], 1); put(z[i], 1); f(y[i]); f(z[i]); }\n"+
+		"row(x, 3); own(x, 4); } @ { locator_cyclic x[k] => k; locator_cyclic y[k] => k; }")
+	var got []string
+	for _, st := range p.Stmts {
+		if d := p.Patterns(st); strings.Contains(d, ";") {
+			got = append(got, st.Text+": "+d)
+		}
+	}
+	want := []string{"f(a[i]): x[i] ->; sought x[i] = row: locator_cyclic a[k] => k",
+		"f(a[i]): x[i] ->; sought x[i] = by t.fa:3:41",
+		"put(x[i], 1): -> x[i]; stored x[i] = by t.fa:5:29"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

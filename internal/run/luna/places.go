@@ -2,6 +2,7 @@ package luna
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -128,15 +129,11 @@ func (c *checker) warnUses() {
 		for _, l := range st.Lost {
 			add(useLost, st.frame(), l.Ref, l)
 		}
-		start := slices.Concat(st.StartWaves...)
 		for k, in := range st.Inputs {
-			switch {
-			case in.Push:
+			if in.Push {
 				add(useWait, st.frame(), in.Ref, nil)
-			case slices.Contains(start, k):
-				add(useRead, st.Block, in.Ref, nil)
-			default:
-				add(useRead, st.frame(), in.Ref, nil)
+			} else {
+				add(useRead, st.asksIn(k), in.Ref, nil)
 			}
 		}
 	}
@@ -150,9 +147,51 @@ func (c *checker) warnUses() {
 			}
 		}
 		slices.SortFunc(all, func(a, b use) int { return cmp.Compare(a.at, b.at) })
+		notePlaces(all)
 		c.warnMisplaced(all, misplaced)
 		c.warnLost(all, lost)
 	}
+}
+
+// notePlaces notes at references to DFs of a declared name where the other side places them by other rules:
+// the makers, for those that read, and the readers, for those that make.
+func notePlaces(all []use) {
+	rules := map[useHow]map[*LocRule]bool{usePost: {}, useRead: {}}
+	other := map[useHow]useHow{usePost: useRead, useRead: usePost}
+	for _, u := range all {
+		if rules[u.how] != nil {
+			rules[u.how][u.ref.Loc.Rule] = true
+		}
+	}
+	for _, u := range all {
+		theirs, own := rules[other[u.how]], u.ref.Loc.Rule
+		if rules[u.how] == nil || len(theirs) == 0 || len(theirs) == 1 && theirs[own] {
+			continue
+		}
+		if u.ref.Places == nil {
+			u.ref.Places = map[*LocRule]bool{}
+		}
+		maps.Copy(u.ref.Places, theirs)
+	}
+}
+
+// Missing is the rule to add where a reference has none and those of the other side come to one; ""
+// otherwise.
+func (r *DFRef) Missing() (rule string) {
+	if r.Loc.Rule != nil {
+		return ""
+	}
+	for other := range r.Places {
+		if other == nil {
+			continue
+		}
+		x := other.For(r.Name.Name, len(r.Idx))
+		if x == "" || rule != "" && x != rule {
+			return ""
+		}
+		rule = x
+	}
+	return rule
 }
 
 // warnMisplaced warns about references that look for DFs on another node than where every statement that
@@ -320,14 +359,9 @@ func (c *checker) warnApart(maker, reader *placing) {
 // whose frame its name is looked up.
 func (p *Program) references(yield func(st *Stmt, b *Block, r *DFRef)) {
 	for _, st := range p.Stmts {
-		start := slices.Concat(st.StartWaves...)
 		for k, in := range st.Inputs {
-			b := st.frame()
-			if slices.Contains(start, k) {
-				b = st.Block
-			}
 			if !in.Push {
-				yield(st, b, in.Ref)
+				yield(st, st.asksIn(k), in.Ref)
 			}
 		}
 		for i := range st.Effects {

@@ -225,10 +225,13 @@ type DFRef struct {
 	Name *NameRef
 	Idx  []*Expr // ints
 	Loc  Loc
-	Text string // canonical print of the reference, e.g. delta[(i)+(1)]; equal texts are one request
-	Src  string // as a person would write it: delta[i + 1]
-	Pos  Pos
-	off  int32 // Pos in the preprocessed text
+	// Places are the rules by which statements of the other kind, those that make these DFs or those that read
+	// them, place them, if they are not all its own; a nil rule is the default.
+	Places map[*LocRule]bool
+	Text   string // canonical print of the reference, e.g. delta[(i)+(1)]; equal texts are one request
+	Src    string // as a person would write it: delta[i + 1]
+	Pos    Pos
+	off    int32 // Pos in the preprocessed text
 }
 
 // LocKind tells how a DF is placed.

@@ -192,6 +192,9 @@ func (g *grid) add(values ...any) *line {
 	for i, v := range values {
 		l.Cells[i] = g.cell(v)
 		l.Cells[i].Number = i < len(g.Heads) && g.Heads[i].Number
+		if whole, ok := v.(string); ok && i < len(g.Heads) && g.Heads[i].Whole {
+			l.Cells[i].Text, l.Cells[i].Value, l.Cells[i].Tip = whole, "", ""
+		}
 	}
 	g.Rows = append(g.Rows, l)
 	return &g.Rows[len(g.Rows)-1]
