@@ -58,11 +58,12 @@ LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestDocs$$/^extending|^
 # What test does not run under -race: long, and nothing in it is concurrent, or it asks about the language, not about
 # what workers do to each other. Everything else in the concurrent packages runs under -race alone; test-long runs
 # all of it both ways.
-SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|6|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
+SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|5_1|6|13|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
 	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams|$\
-	TypingOfExpressions|OnDisk|Partial|ManyStreamsWritten|ManyDefinitions|ShareGolden|ShareRecorded)$$
+	TypingOfExpressions|OnDisk|Partial|ManyStreamsWritten|ManyDefinitions|ShareGolden|ShareRecorded|$\
+	MemoryOf(DFs|CFs)|EveryKind|Predicted|EventsByHandOfALongCF|GreedyDefinitions|Growing|Goldens|FewSnapshots)$$
 SEQUENTIAL_IN := ./internal/analysis/slou ./internal/model ./internal/record/modules ./internal/run/engine \
-	./internal/show/api ./trace
+	./internal/show/api ./internal/show/live ./trace
 BENCH_LEFT := TestQuick/^(cf|size|page|watched|follow|share|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|Interrupt|Doctor|Stderr)$$
 

@@ -20,6 +20,7 @@ import (
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna/records"
+	"github.com/whyslow/whyslow/internal/run/transport"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
@@ -198,12 +199,21 @@ func TestApartInterrupt(t *testing.T) {
 			cfg.Writers = append(cfg.Writers, w)
 		}
 		errs := make([]error, 3)
-		var wg sync.WaitGroup
+		var wg, connecting sync.WaitGroup
+		connecting.Add(3)
 		for i, c := range parts(cfg, shape{}) {
+			connect := c.Part.Connect
+			c.Part.Connect = func(deliver func(*transport.Message)) transport.Network {
+				defer connecting.Done()
+				return connect(deliver)
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if i == whom {
-				time.AfterFunc(30*time.Millisecond, cancel)
+				go func() { // who goes before all are connected can tell nobody: that ends a job of processes
+					connecting.Wait()
+					time.AfterFunc(30*time.Millisecond, cancel)
+				}()
 			}
 			wg.Go(func() { _, errs[i] = engine.Run(ctx, c) })
 		}
