@@ -136,7 +136,7 @@ func (b Blocks) run(ctx context.Context, at *place, workers int, flags []string)
 // judgeProfiling: each mode takes no more than the least that the source measured, in CPU time.
 func judgeProfiling(p *CostProgram) []Check {
 	again := p.Modes[0].CPU
-	checks := []Check{p.quiet(again)}
+	checks := []Check{p.quiet(again, 9)}
 	for _, c := range []struct {
 		mode string
 		most float64
@@ -149,6 +149,6 @@ func judgeProfiling(p *CostProgram) []Check {
 
 // judgeNaive: a trace costs less CPU time than naive logging.
 func judgeNaive(p *CostProgram) []Check {
-	return []Check{p.quiet(p.Modes[0].CPU), p.less("a trace costs less CPU time than naive logging",
+	return []Check{p.quiet(p.Modes[0].CPU, 9), p.less("a trace costs less CPU time than naive logging",
 		p.mode("trace").CPU, p.mode("naive logging").CPU)}
 }

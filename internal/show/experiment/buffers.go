@@ -115,7 +115,7 @@ func slowDisk(ctx context.Context) (string, error) {
 // judgeBuffers: on a slow disk, writing meanwhile takes less of the run than writing at once, with some
 // buffer.
 func judgeBuffers(p *CostProgram) []Check {
-	checks := []Check{p.quiet(p.Modes[0].Wall), p.same()}
+	checks := []Check{p.quiet(p.Modes[0].Wall, 10), p.same()}
 	if !p.disk.slow {
 		return checks
 	}

@@ -264,7 +264,7 @@ func (p *CostProgram) same() Check {
 // judgeKernels: the source says that tools cost 10 % on average, and calls more too much.
 func judgeKernels(p *CostProgram) []Check {
 	again, small, large := p.Modes[0].Wall, p.mode(packed), p.mode(notPacked)
-	return []Check{p.quiet(again),
+	return []Check{p.quiet(again, 10),
 		p.atMost("a compressed trace costs at most 10 % more wall time", again, small.Wall, 10),
 		{Claim: p.What + ": a compressed trace is smaller than one that is not",
 			Holds: small.bytes() < large.bytes(), Saw: fmt.Sprintf("%s and %s", megabytes(small), megabytes(large))},

@@ -61,7 +61,7 @@ func TestKernelJudges(t *testing.T) {
 			sizedMode(packed, 100, cheap...)}, "yes, yes, NO, yes"},
 		{"another result", []*Mode{quiet, sizedMode(notPacked, 500, cheap...), other}, "yes, yes, yes, NO"},
 		{"a busy machine", []*Mode{modeOf("again", -20, 20, 5, 4, 3, -9), sizedMode(notPacked, 500, cheap...),
-			sizedMode(packed, 100, cheap...)}, "yes, too busy to say, yes, yes"},
+			sizedMode(packed, 100, cheap...)}, "too busy to say, too busy to say, yes, yes"},
 	} {
 		p := &CostProgram{Modes: x.modes, off: nothing("nothing")}
 		if got := answersOf(judgeKernels(p)); got != x.want {
