@@ -122,6 +122,7 @@ func TestMPIExamples(t *testing.T) {
 		{words: "crossed/crossed.fa 20 100000 100"},
 		{words: "balance/balance.fa 40 20000"},
 		{words: "pic/pic.fa 8 200 4 2 0.01", spreads: true},
+		{words: "pic/boxes.fa 8 200 2 2 0.01", spreads: true},
 		{words: "wrong/wrong.fa", code: console.Stuck},
 		{words: "heat/heat.fa 4 5 0.05 1", code: console.Failed},
 	} {

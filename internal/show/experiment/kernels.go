@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -158,7 +159,8 @@ func (k kernel) program(ctx context.Context, tool string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p := compile.Program{Name: k.file, Dir: dir, Flags: []string{"-O2", "-g", "-pthread"},
+	p := compile.Program{Name: k.file, Dir: dir, Compiler: strings.Fields(os.Getenv("CC")),
+		Flags:   []string{"-O2", "-g", "-pthread"},
 		Sources: []string{k.file + ".c", "layer.c", "collective.c", "hooks.c", "threads.c"}, Link: []string{"-lm"}}
 	switch tool {
 	case noTool:
@@ -172,7 +174,12 @@ func (k kernel) program(ctx context.Context, tool string) (string, error) {
 	default:
 		p.Sources = append(p.Sources, tool)
 	}
-	return p.Make(ctx)
+	made, err := p.Make(ctx)
+	if errors.Is(err, exec.ErrNotFound) {
+		err = fmt.Errorf("no C compiler, which kernels of PGAS programs need: %w; install one "+
+			"(apt-get install gcc) or name one in CC", err)
+	}
+	return made, err
 }
 
 // run executes the kernel once, with everything recorded that it can tell. Times are those of the whole
@@ -261,11 +268,12 @@ func (p *CostProgram) same() Check {
 	return c
 }
 
-// judgeKernels: the source says that tools cost 10 % on average, and calls more too much.
+// judgeKernels: the source says that tools cost 10 % on average, and calls more too much. CPU time has all
+// that the writers take, too, and depends less than wall time on what else runs.
 func judgeKernels(p *CostProgram) []Check {
-	again, small, large := p.Modes[0].Wall, p.mode(packed), p.mode(notPacked)
+	again, small, large := p.Modes[0].CPU, p.mode(packed), p.mode(notPacked)
 	return []Check{p.quiet(again, 10),
-		p.atMost("a compressed trace costs at most 10 % more wall time", again, small.Wall, 10),
+		p.atMost("a compressed trace costs at most 10 % more CPU time", again, small.CPU, 10),
 		{Claim: p.What + ": a compressed trace is smaller than one that is not",
 			Holds: small.bytes() < large.bytes(), Saw: fmt.Sprintf("%s and %s", megabytes(small), megabytes(large))},
 		p.same()}
