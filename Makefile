@@ -16,7 +16,7 @@ DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 # What one clone has compiled another finds in Go's cache.
 export GOFLAGS := -trimpath $(GOFLAGS)
 
-.PHONY: build mpi sdk page demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -o whyslow ./cmd/whyslow
@@ -31,6 +31,9 @@ sdk:                     ## build/: the libraries that record OpenSHMEM and UPC 
 page:                    ## web/dist, from the sources of the page; it is committed
 	go generate ./web
 	cd web && npm ci --no-audit --no-fund && npm run build
+
+pictures:                ## docs/page-*.png, of the page as it is
+	go test -count=1 -run '^TestPage$$/^pictures$$' ./cli -pictures "$$PWD/docs"
 
 demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)

@@ -128,6 +128,7 @@ var questions = []question{
 	{"one code fragment", about("fragments/1?")},
 	{"graph of nodes", about("graph/nodes?")},
 	{"graph of code fragments", about("graph/codes?")},
+	{"task graph", about("graph/tasks?")},
 	{"graph around a CF", func(a *asker, _, _ int64) string { return "graph/around?depth=2&cf=" + a.cf() }},
 }
 

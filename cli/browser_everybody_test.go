@@ -52,9 +52,17 @@ func pageEverybody(t *testing.T, p *pages) {
 		if err == nil {
 			query[bool](b, string(script)+"; true")
 		}
-		for i, v := range append(slices.Clone(viewNames), "runs") {
+		for i, v := range append(slices.Clone(viewNames), "runs", "tasks") {
 			where := fmt.Sprintf("%s-%s-%s-%d", v, at.lang, at.theme, at.width)
-			b.click(fmt.Sprintf("nav a:nth-child(%d)", i+1))
+			if v == "tasks" { // the graph with most to reach
+				b.click("nav a:nth-child(5)")
+				b.click("main .segments button:nth-child(3)")
+				b.wait(`document.querySelector("main .group")`)
+				query[bool](b, `(document.querySelectorAll("main .group[aria-expanded]")[1].dispatchEvent(new MouseEvent("click", {bubbles: true})), true)`)
+				b.wait(`document.querySelector("main .frame")`)
+			} else {
+				b.click(fmt.Sprintf("nav a:nth-child(%d)", i+1))
+			}
 			b.settle()
 			b.picture(where)
 			for _, look := range []string{sticksOut, cutOff} {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,19 +24,25 @@ const hold = `(() => {
 // states are the looks of answers that are missing, and what filters and intervals apply to.
 const states = `[...document.querySelectorAll("main [data-state]")].map(e => e.dataset.state).join()`
 
+// bare are the tables, plots and lists that show nothing, and do not say why.
+const bare = `[...document.querySelectorAll("main .table, main .plot, main .list:has(.list), main .side")].filter(e => !e.querySelector("[data-state], .line:not(.head)")).map(e => e.className + " " + e.textContent.slice(0, 80)).join()`
+
 // pageStates: loading, failed, empty, of an interval, of a filter: each looks different, a failure can be
 // tried again, and what a filter does not apply to says so.
 func pageStates(t *testing.T, p *pages) {
-	s := p.serve(t, "view", p.heat)
+	s := p.serve(t, "view", p.heat, p.heat2)
 	b := p.open(t, s.url+"?lang=en")
 	b.settle()
 	query[bool](b, hold)
-	for _, view := range []string{"nodes", "links", "memory", "fragments", "graphs", "timeline"} {
+	for _, view := range []string{"nodes", "links", "memory", "fragments", "graphs", "graphs&f.graphs.what=codes",
+		"graphs&f.graphs.what=tasks", "events", "compare", "whatif", "timeline", "overview"} {
 		query[bool](b, `window.held = /\/api\/(?!updates)/, true`)
-		b.click(fmt.Sprintf(`nav a[href*="view=%s"]`, view))
+		query[bool](b, `(a => { a.href = "?lang=en&run=%s&view=%s"; document.body.append(a); a.click(); a.remove(); return true })(document.createElement("a"))`, b.run(), view)
 		b.wait(`document.querySelector("main [data-state=loading] progress")`)
+		b.wait(bare + ` === ""`)
 		query[bool](b, `window.refused = window.held, window.held = null, true`)
 		b.wait(`document.querySelector("main [data-state=failed] button")`)
+		b.wait(bare + ` === ""`)
 		if got := query[string](b, states); strings.Contains(got, "empty") {
 			t.Errorf("%s: what failed counts as empty: %s", view, got)
 		}

@@ -232,6 +232,8 @@ export interface NodeState {
   bytes: number; inner: number | null; outer: number | null;
   running: number; workers: number; ready_queue: number | null; weight: number; waiting: number;
     ready: number;
+  // over all links: DFs and CFs, puts, gets and atomics, up to the moment
+  sent: number; sent_bytes: number; received: number; received_bytes: number;
 }
 export interface LinkState { from: number; to: number; objects: number; object_bytes: number;
   messages: number; message_bytes: number; data_messages: number; data_bytes: number;
@@ -302,7 +304,15 @@ export interface GraphNode { id: string; kind: "cf" | "df" | "code" | "dfs"; tit
   count: number; ns: number; bytes: number; node: number /* at t; -1 nowhere or many */; state: string;
   code: number }
 export interface GraphEdge { from: string; to: string; count: number; bytes: number; kind: "in" | "out"
-  | "child" }
+  | "child" | "data" /* of TaskGraph: from those that made DFs to those that took them */ }
+/** GET /api/runs/ID/graph/tasks?from&to&open&limit: all CFs in groups, by code fragment, name, one index
+ * after another, number. open: ids of groups, with commas between them; limit: boxes at most (400). */
+export interface TaskGraph { groups: TaskGroup[] /* each before those in it */;
+  edges: GraphEdge[] /* between and within groups that are not open */; more_edges: number /* left out */;
+  more: number /* code fragments left out */; full: boolean /* no room to open some group */ }
+export interface TaskGroup { id: string; parent: string /* the open group it is in, "" none */; title: string;
+  cf: string /* of a single one, "" of a group */; code: number; open: boolean; cfs: number /* of the run */;
+  count: number /* executions that started in the interval */; ns: number /* their time */ }
 
 /** GET /api/runs/ID/memory?from&to&t&points: bytes held per node over time, and who holds them at t (default:
  * the peak within the interval). */

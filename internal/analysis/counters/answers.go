@@ -41,6 +41,11 @@ type NodeState struct {
 	Weight     float64 `json:"weight"`
 	Waiting    int64   `json:"waiting"`
 	Ready      int64   `json:"ready"`
+	// up to the moment
+	Sent          int64 `json:"sent"`
+	SentBytes     int64 `json:"sent_bytes"`
+	Received      int64 `json:"received"`
+	ReceivedBytes int64 `json:"received_bytes"`
 }
 
 // LinkState are the properties of a link at a moment; amounts are those up to it.
@@ -119,9 +124,31 @@ func (r *history) float(v values, q quantity, place int32) float64 {
 	return float64(v(cfs, place))
 }
 
+// withNodes adds what the values of links add up to by node.
+func (r *history) withNodes(at values) values {
+	sums := map[quantity][]int64{}
+	for q, x := range ofLinks {
+		sums[q] = make([]int64, len(r.workers))
+		for i := range r.links.list {
+			if n := int(r.links.end(int32(i), x.from)); n < len(r.workers) {
+				sums[q][n] += at(x.of, int32(i))
+			}
+		}
+	}
+	return func(q quantity, place int32) int64 {
+		switch x, ok := ofLinks[q]; {
+		case !ok:
+			return at(q, place)
+		case place == whole:
+			return at(x.of, whole)
+		}
+		return sums[q][place]
+	}
+}
+
 // At is part of Set.
 func (r *history) At(t int64) At {
-	at := r.moment(r.inRun(t))
+	at := r.withNodes(r.moment(r.inRun(t)))
 	out := At{T: t, Nodes: []NodeState{}, Links: []LinkState{}, Spread: map[string]Spread{}}
 	var busy, workers int64
 	known := func(q quantity, place int32) *int64 {
@@ -136,7 +163,9 @@ func (r *history) At(t int64) At {
 		v := func(q quantity) int64 { return at(q, i) }
 		s := NodeState{Node: n, Workers: w, CFs: v(cfs), Copies: v(copies), Objects: v(objects), Bytes: v(bytes),
 			Inner: known(inner, i), Outer: known(outer, i), Running: v(running), ReadyQueue: known(readyQueue, i),
-			Weight: r.float(at, weight, i), Waiting: v(waiting), Ready: v(ready)}
+			Weight: r.float(at, weight, i), Waiting: v(waiting), Ready: v(ready),
+			Sent: v(nodeSent), SentBytes: v(nodeSentBytes), Received: v(nodeReceived),
+			ReceivedBytes: v(nodeReceivedBytes)}
 		out.Nodes = append(out.Nodes, s)
 		busy += min(max(s.Running, 0), int64(w))
 		workers += int64(w)

@@ -87,15 +87,12 @@ var effects = func() (list [kinds][]effect) {
 			count, sum quantity
 			n          int8
 		}{counts: {messages, messageBytes, 1}, countsMoved: {moved, movedBytes, 1},
-			takesOff: {inFlight, bytesInFlight, 1}, lands: {inFlight, bytesInFlight, -1}} {
+			countsData: {data, dataBytes, 1}, takesOff: {inFlight, bytesInFlight, 1},
+			lands: {inFlight, bytesInFlight, -1}} {
 			if what&bit != 0 {
 				both(k, x.n, false, x.count)
 				both(k, x.n, true, x.sum)
 			}
-		}
-		if what&counts != 0 && what&countsMoved == 0 {
-			both(k, 1, false, data)
-			both(k, 1, true, dataBytes)
 		}
 	}
 	return list

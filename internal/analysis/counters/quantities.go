@@ -60,8 +60,20 @@ const (
 	sendQueue
 	flights // messages of which both ends are known, in order, when they were sent
 	flightNS
+	// Of nodes, over all their links; see ofLinks.
+	nodeSent
+	nodeSentBytes
+	nodeReceived
+	nodeReceivedBytes
 	quantities
 )
+
+// ofLinks tells what follows from the links of a node: the sum of a quantity over those from it, or to it.
+var ofLinks = map[quantity]struct {
+	of   quantity
+	from bool
+}{nodeSent: {messages, true}, nodeSentBytes: {messageBytes, true}, nodeReceived: {messages, false},
+	nodeReceivedBytes: {messageBytes, false}}
 
 // weightUnit is how finely weights, which are floating-point numbers, are counted.
 const weightUnit = 1e6
@@ -129,10 +141,22 @@ var table = []Property{
 	{"threads", "node", "count", "level", Text{"Threads of the process", "Потоки процесса"},
 		Text{"Threads of the node's process. system_module records them.",
 			"Потоки процесса узла. Записывает system_module."}, threads, ""},
+	{"sent", "node", "count", "amount", Text{"Messages sent", "Отправлено сообщений"},
+		Text{"DFs and CFs that left for other nodes; puts and atomics that went there, and gets from there.",
+			"ФД и ФВ, отправленные на другие узлы, а также операции put и atomic туда и операции get оттуда."},
+		nodeSent, ""},
+	{"sent_bytes", "node", "bytes", "amount", Text{"Bytes sent", "Отправлено байтов"},
+		Text{"Bytes of these messages.", "Объём этих сообщений."}, nodeSentBytes, ""},
+	{"received", "node", "count", "amount", Text{"Messages received", "Получено сообщений"},
+		Text{"Messages from other nodes, when they were sent.", "Сообщения с других узлов, по времени отправки."},
+		nodeReceived, ""},
+	{"received_bytes", "node", "bytes", "amount", Text{"Bytes received", "Получено байтов"},
+		Text{"Bytes of these messages.", "Объём этих сообщений."}, nodeReceivedBytes, ""},
 	{"messages", "link", "count", "amount", Text{"Messages", "Сообщения"},
-		Text{"DFs and CFs sent.", "Отправленные ФД и ФВ."}, messages, "messages_sent"},
+		Text{"DFs and CFs sent; puts, gets and atomics.",
+			"Отправленные ФД и ФВ, операции put, get и atomic."}, messages, "messages_sent"},
 	{"message_bytes", "link", "bytes", "amount", Text{"Message bytes", "Байты сообщений"},
-		Text{"Bytes of the DFs and CFs sent.", "Объём отправленных ФД и ФВ."}, messageBytes, "bytes_sent"},
+		Text{"Bytes of these messages.", "Объём этих сообщений."}, messageBytes, "bytes_sent"},
 	{"objects", "link", "count", "amount", Text{"Objects moved", "Перемещённые объекты"},
 		Text{"CFs that moved to another node: migrated or stolen. " +
 			"A DF that is sent is copied, not moved.",
@@ -148,8 +172,9 @@ var table = []Property{
 		Text{"Bytes of messages with DFs, without CFs that moved.",
 			"Объём сообщений с ФД, без перемещённых ФВ."}, dataBytes, ""},
 	{"in_flight", "link", "count", "level", Text{"Messages in flight", "Сообщения в пути"},
-		Text{"DFs and CFs sent and not yet received.",
-			"ФД и ФВ, отправленные и ещё не полученные."}, inFlight, "messages_in_flight"},
+		Text{"DFs and CFs sent and not yet received; puts, gets and atomics whose operation is not over.",
+			"ФД и ФВ, отправленные и ещё не полученные; незавершённые операции put, get и atomic."},
+		inFlight, "messages_in_flight"},
 	{"bytes_in_flight", "link", "bytes", "level", Text{"Bytes in flight", "Байты в пути"},
 		Text{"Bytes of the messages in flight.",
 			"Объём сообщений в пути."}, bytesInFlight, "bytes_in_flight"},

@@ -56,6 +56,7 @@ type source struct {
 	weighted bool         // CFs have weights
 	place    []int32      // by link: its place; nil: that is its number
 	flights  bool         // how long messages flew is wanted too
+	sided    bool         // one-sided transfers are messages too
 	met      *meeting     // nil: no other process knows CFs of this one
 	relation [][]relation // by node, on its own clock; nil: none were recorded
 	// extra is how many destructions of a DF are to be left out; see tooOften.
@@ -69,7 +70,8 @@ type relation struct{ t, inner, outer int64 }
 func (s *source) record(g family) *record {
 	m := s.m
 	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: 2 * len(m.MadeTime),
-		sent: 2 * (len(m.DFMessages) + len(m.Moves)), readyQueues: len(m.Queues), sendQueues: len(m.Queues),
+		sent:        2 * (len(m.DFMessages) + len(m.Moves) + s.transfers()),
+		readyQueues: len(m.Queues), sendQueues: len(m.Queues),
 		used: len(m.Queues)}
 	sized := g != existing && (g != lives || s.weighted)
 	return newRecord(m, m.Start, m.End, about[g], sized, func(emit func(c change)) { s.changes(g, emit) })
@@ -88,7 +90,7 @@ func (s *source) changes(g family, emit func(c change)) {
 	case existing:
 		s.dfs(emit)
 	case sent:
-		eachMessage(m, func(g *model.Message) {
+		s.messages(func(g *model.Message) {
 			link := s.links.find(g.From, g.To)
 			if s.place != nil {
 				link = s.place[link]
@@ -122,6 +124,24 @@ func (s *source) changes(g family, emit func(c change)) {
 			}
 		}
 	}
+}
+
+// messages gives what goes over links.
+func (s *source) messages(f func(g *model.Message)) {
+	eachMessage(s.m, f)
+	if s.sided {
+		s.m.EachTransfer(func(_ *model.Transfer, _ uint32, g model.Message) { f(&g) })
+	}
+}
+
+// transfers is how many there are at most.
+func (s *source) transfers() (n int) {
+	if s.sided && s.m.Regions != nil {
+		for i := range s.m.Regions.Threads {
+			n += len(s.m.Regions.Threads[i].Transfers)
+		}
+	}
+	return n
 }
 
 // lives tells what CFs went through.
@@ -218,7 +238,7 @@ type queueKey struct{ node, peer int32 }
 
 // number gives all links with traffic their numbers.
 func (s *source) number() {
-	eachMessage(s.m, func(g *model.Message) { s.links.number(g.From, g.To) })
+	s.messages(func(g *model.Message) { s.links.number(g.From, g.To) })
 	for i := range s.m.Queues {
 		if q := &s.m.Queues[i]; q.Peer >= 0 {
 			s.links.number(q.Node, q.Peer)

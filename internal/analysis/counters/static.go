@@ -43,13 +43,16 @@ func (s *Properties) level(q quantity) (all levels) {
 		}
 		return all
 	}
-	list := s.records[q.family()]()
+	list, node := s.records[q.family()](), func(place int32) int32 { return place }
+	if x, ok := ofLinks[q]; ok {
+		q, node = x.of, func(link int32) int32 { return s.links.end(link, x.from) }
+	}
 	each := func(f func(at int32, t, d int64)) {
 		for i, k := range list.Kind {
 			if slices.ContainsFunc(effects[k], func(e effect) bool { return e.q == q }) {
 				list.at(i).each(func(of quantity, place int32, d int64) {
 					if of == q {
-						f(place+1, list.T[i], d)
+						f(node(place)+1, list.T[i], d)
 					}
 				})
 			}
@@ -81,7 +84,7 @@ func (s *Properties) level(q quantity) (all levels) {
 // from r, the trace that the model was built from; nil means that they are to be worked out nevertheless. It
 // fails when ctx ends.
 func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Properties, error) {
-	s := &Properties{of: source{m: m, links: newLinkTable(), flights: true}}
+	s := &Properties{of: source{m: m, links: newLinkTable(), flights: true, sided: true}}
 	s.history = newHistory(m, s.of.links)
 	x := s.history
 	x.stored, x.moment, x.unknown = s.stored, s.values, unknown(m, &m.Count)

@@ -19,10 +19,11 @@ import (
 // the level changed, and when on average. So means over stretches and values at their ends are exact, but
 // extremes within a stretch are unknown.
 //
-// Where all was recorded, a model says the same but for this: a CF that runs again counts as gone between its
-// executions; a message flies as long as the messages of its link do on average; weights other than 1 are not
-// followed, nor relations that the program does not count itself, nor, where CFs are stolen, which of them
-// are ready. What a damaged trace lacks stays missing.
+// Where all was recorded, a model says the same but for this: a CF that runs again counts as gone between
+// its executions; one-sided transfers count when they are told, and do not fly; a message flies as long as
+// the messages of its link do on average; weights other than 1 are not followed, nor relations that the
+// program does not count itself, nor, where CFs are stolen, which of them are ready. What a damaged trace
+// lacks stays missing.
 type Sums struct {
 	mu     sync.Mutex
 	most   int   // stretches of all levels
@@ -133,11 +134,18 @@ func (s *Sums) event(node int32, t int64, k trace.Kind, a []uint64) {
 		s.make(change{t, int64(a[1]), node, copyDropped})
 	case trace.KindDFSent:
 		if a[3] != 0 { // else the node had it itself
-			message(node, peer(a[1]), counts|takesOff)
+			message(node, peer(a[1]), counts|countsData|takesOff)
 		}
 	case trace.KindDFReceived:
 		if a[3] != 0 {
 			message(peer(a[1]), node, lands)
+		}
+	case trace.KindPut, trace.KindGet, trace.KindRemoteAtomic:
+		if from, to := node, peer(a[0]); from != to {
+			if k == trace.KindGet {
+				from, to = to, from
+			}
+			s.make(change{t, length(a[1]), s.links.number(from, to), firstOfMessage + kind(counts)})
 		}
 	case trace.KindReadyQueue:
 		queue(model.OfReady, length(a[0]), node, readyLength)
@@ -250,6 +258,17 @@ func (s *Sums) Ask(m *model.Model, f func(Set)) {
 // value it ends with. Times are those since the start of the run.
 func (s *Sums) steps(q quantity, place int32, start int64) *steps {
 	of := q
+	if x, ok := ofLinks[q]; ok && place != whole {
+		var sum *steps
+		for i := range s.links.list {
+			if s.links.end(int32(i), x.from) == place {
+				sum = sumOf(sum, s.steps(x.of, int32(i), start))
+			}
+		}
+		return sum
+	} else if ok {
+		of = x.of
+	}
 	switch q {
 	case flights:
 		of = messages

@@ -137,6 +137,7 @@ type messageChange uint8
 const (
 	counts messageChange = 1 << iota // as sent
 	countsMoved
+	countsData
 	takesOff
 	lands
 	messageBits = iota
@@ -150,7 +151,10 @@ func messageChanges(g *model.Message, link int32, killed bool, emit func(c chang
 	if t == none {
 		t = g.Received
 	}
-	if g.DF == 0 && g.CF != 0 {
+	switch {
+	case g.DF != 0:
+		what |= countsData
+	case g.CF != 0:
 		what |= countsMoved
 	}
 	flies := g.Sent != none && (g.Received > g.Sent || g.Received == none && killed)
@@ -209,6 +213,17 @@ func (x *linkTable) number(from, to int32) int32 {
 	}
 	x.last, x.at = l, i
 	return i
+}
+
+// end is the node at the beginning or the end of a link; that of all links stays whole.
+func (x *linkTable) end(link int32, from bool) int32 {
+	switch {
+	case link == whole:
+		return whole
+	case from:
+		return int32(x.list[link].From)
+	}
+	return int32(x.list[link].To)
 }
 
 // find gives the number of a link that has one. Any number of goroutines may ask.

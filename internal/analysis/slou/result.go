@@ -32,7 +32,7 @@ type Result struct {
 	Causes     []Cause      `json:"causes"`     // by time, most first
 	Hosts      []Host       `json:"hosts"`
 	Messages   Messages     `json:"messages"`
-	Killed     bool         `json:"killed"`     // some worker's trace has no end
+	Killed     bool         `json:"killed"`     // some worker's trace has no end, and the interval reaches that
 	Unfinished int          `json:"unfinished"` // atomic CFs that started and did not end
 	DataInputs bool         `json:"data_inputs_only"`
 	Source     bool         `json:"source_rule,omitempty"` // as RuleSource

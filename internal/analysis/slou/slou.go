@@ -216,7 +216,7 @@ func (c *computation) result(p *processSums) (*Result, error) {
 	null, missing := missingEvents(m, p.Facts.Uses)
 	res := &Result{Program: m.Info.Program, Ended: m.Info.Ended, WallNS: length(c.bounds()),
 		Interval: c.opt.Within, Missing: missing,
-		Killed:     m.Killed,
+		Killed:     m.Killed && c.within.To >= m.End,
 		DataInputs: c.opt.Rule.dataOnly(), Source: c.opt.Rule == RuleSource,
 		OneOff:   m.Info.Settings["core_waits"] == UnknownCoreWaits && m.Count[trace.KindThreadTime] > 0,
 		Problems: append(m.Unread(), p.Facts.Collisions...),

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/report"
 	"github.com/whyslow/whyslow/internal/testkit/effort"
@@ -73,19 +73,57 @@ func load(t *testing.T, dir string) *model.Model {
 	return m
 }
 
-// TestExportedInterval: an exported interval has the factors of that interval of the run, in total and of each
-// worker, in the report and on the page; it says that it is an interval, and not that the program was killed.
+// killed cuts the text of a run at two thirds, as when its processes are killed.
+func killed(t *testing.T, text []byte) []byte {
+	var out bytes.Buffer
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	first, last := int64(math.MaxInt64), int64(0)
+	at := func(line []byte) (ns int64) {
+		if _, err := fmt.Sscanf(string(line), "%d ", &ns); err != nil {
+			return 0 // a definition
+		}
+		return ns
+	}
+	for _, l := range lines {
+		if t := at(l); t > 0 {
+			first, last = min(first, t), max(last, t)
+		}
+	}
+	if last == 0 {
+		t.Fatal("the run has no events")
+	}
+	for _, l := range lines {
+		if at(l) <= first+(last-first)*2/3 && !bytes.Contains(l, []byte("onProgramFinished")) {
+			out.Write(bytes.Replace(l, []byte(`"ended":"done"`), []byte(`"ended":""`), 1))
+		}
+	}
+	return out.Bytes()
+}
+
+// TestExportedInterval: an exported interval has the factors of that interval of the run, in total and of
+// each worker, in the report and on the page; it says that it is an interval, and that the program was killed
+// only where the interval has that.
 func TestExportedInterval(t *testing.T) {
-	for _, name := range []string{"cholesky", "heat", "balance"} {
-		text, err := replicate.Recording(name)
+	for _, name := range []string{"cholesky", "heat", "balance", "heat, killed", "regions"} {
+		of, dies := strings.CutSuffix(name, ", killed")
+		text, err := replicate.Recording(of)
+		if name == "regions" {
+			text, err = os.ReadFile("../../../cli/testdata/regions.txt")
+		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if dies {
+			text = killed(t, text)
 		}
 		dir := filepath.Join(t.TempDir(), name+".trace")
 		if err := twin.Parse(bytes.NewReader(text), dir); err != nil {
 			t.Fatal(err)
 		}
 		whole := load(t, dir)
+		if whole.Killed != dies {
+			t.Fatalf("%s: killed: %v", name, whole.Killed)
+		}
 		s, ids := serve(t, api.Config{}, dir)
 		random := rand.New(rand.NewPCG(1, 2))
 		for i := range effort.Times(10, 60) {
@@ -104,14 +142,15 @@ func TestExportedInterval(t *testing.T) {
 			}
 			part := unpacked(t, archive)
 			m := load(t, part)
-			opt := slou.Options{Within: &slou.Interval{FromNS: from, ToNS: to}}
+			in := &slou.Interval{FromNS: from, ToNS: to}
 			if to-from == whole.Wall() { // that is no part
-				opt.Within = nil
+				in = nil
 			}
-			want, err := slou.Compute(t.Context(), whole, opt, procs.Alone())
+			ofWhole, err := report.Compute(t.Context(), whole, report.Wanted{Within: in}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			want := ofWhole.SLOU
 			got, err := report.Compute(t.Context(), m, report.Wanted{}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -122,18 +161,19 @@ func TestExportedInterval(t *testing.T) {
 					t.Fatalf("%s: %s", what, d)
 				}
 			}
-			if got.Run.Killed != whole.Killed || strings.Contains(fmt.Sprint(got.Warnings()), "killed") {
+			dead := dies && to == whole.Wall()
+			if said := strings.Contains(fmt.Sprint(got.Warnings()), "killed"); got.Run.Killed != dead || said != dead {
 				t.Errorf("%s: killed: %v, %v", what, got.Run.Killed, got.Warnings())
 			}
-			if i < 3 && opt.Within != nil {
-				onPage(t, part, want)
+			if i < 3 && in != nil {
+				onPage(t, part, want, dead)
 			}
 		}
 	}
 }
 
 // onPage compares what the page says of an exported interval.
-func onPage(t *testing.T, part string, want *slou.Result) {
+func onPage(t *testing.T, part string, want *slou.Result, dead bool) {
 	t.Helper()
 	s, ids := serve(t, api.Config{}, part)
 	code, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/report")
@@ -145,8 +185,11 @@ func onPage(t *testing.T, part string, want *slou.Result) {
 		t.Errorf("the page of %s: %s", part, d)
 	}
 	if _, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/checks"); !bytes.Contains(body, []byte("was exported")) ||
-		bytes.Contains(body, []byte("killed")) {
+		!dead && bytes.Contains(body, []byte("killed")) {
 		t.Errorf("doubts of %s: %s", part, body)
+	}
+	if _, body, _ := get(t, s.URL+"/api/runs/"+ids[0]); bytes.Contains(body, []byte(`"state":"killed"`)) {
+		t.Errorf("%s: %s", part, body)
 	}
 	if code, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/factors"); code != http.StatusOK {
 		t.Errorf("factors of %s: %d: %.300s", part, code, body)

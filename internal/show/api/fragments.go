@@ -2,6 +2,7 @@ package api
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/model/query"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
@@ -43,6 +44,11 @@ func userCurves(q *question, list *eventlist.List, from, to int64) (any, error) 
 func nodeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { return g.Nodes(from, to) }
 
 func codeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { return g.Codes(from, to) }
+
+func taskGraph(q *question, g *graph.Graph, from, to int64) (any, error) {
+	return g.Tasks(graph.TaskQuery{From: from, To: to, Open: strings.Split(q.text("open", 10_000), ","),
+		Limit: int(q.number("limit", 1, graph.MaxBoxes, graph.MaxBoxes))})
+}
 
 func aroundGraph(q *question, g *graph.Graph, _, _ int64) (any, error) {
 	return g.Around(graph.AroundQuery{CF: q.text("cf", 64), DF: q.text("df", 64), T: q.moment("t"),

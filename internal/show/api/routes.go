@@ -70,6 +70,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/userevents/curves":       aboutAll((*live.Snapshot).Events, userCurves),
 		"/graph/nodes":             aboutAll((*live.Snapshot).Graph, nodeGraph),
 		"/graph/codes":             aboutAll((*live.Snapshot).Graph, codeGraph),
+		"/graph/tasks":             aboutAll((*live.Snapshot).Graph, taskGraph),
 		"/graph/around":            aboutAll((*live.Snapshot).Graph, aroundGraph),
 		"/whatif":                  askWhatIf,
 		"/whatif/estimate":         askProgram(2, (*whatif.Program).Estimate),

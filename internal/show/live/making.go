@@ -427,7 +427,7 @@ func (r *Run) build(in *trace.Span, happening bool, parallel int) (_ *Snapshot, 
 	if in != nil {
 		s.Span = trace.Span{From: max(0, in.From-m.Start), To: min(m.Wall(), in.To-m.Start)}
 	}
-	if v := slou.Exported(m); v != nil && m.Regions == nil {
+	if v := slou.Exported(m); v != nil {
 		s.exported, s.Span = v, trace.Span{From: max(s.Span.From, v.FromNS), To: min(s.Span.To, v.ToNS)}
 	}
 	r.mu.Lock()

@@ -71,10 +71,11 @@ type Run struct {
 	WallNS  int64          `json:"wall_ns"`
 	Nodes   int            `json:"nodes"`
 	Workers int            `json:"workers"`
-	Killed  bool           `json:"killed"` // some worker's trace has no end
-	Events  uint64         `json:"events"` // read
-	Lost    uint64         `json:"lost"`   // events known to be lost
-	Kinds   []Kind         `json:"kinds"`  // of standard events, most first
+	// some worker's trace has no end, and what the report is about reaches that
+	Killed bool   `json:"killed"`
+	Events uint64 `json:"events"` // read
+	Lost   uint64 `json:"lost"`   // events known to be lost
+	Kinds  []Kind `json:"kinds"`  // of standard events, most first
 	// Problems says what could not be read.
 	Problems []string `json:"problems"`
 }
@@ -225,8 +226,8 @@ func Compute(ctx context.Context, m *model.Model, want Wanted, g procs.Group) (*
 	if want.Within != nil {
 		want.Only = ofIntervals
 	}
-	c := &computation{Everything: &Everything{Run: runOf(m), Failed: []Failure{}, model: m, apart: apart(m),
-		by: want.By}, ctx: ctx}
+	c := &computation{Everything: &Everything{Run: runOf(m, want.Within), Failed: []Failure{}, model: m,
+		apart: apart(m), by: want.By}, ctx: ctx}
 	c.windows = want.settle(m)
 	c.want = want
 	c.all(g)
@@ -348,9 +349,9 @@ func (a *Everything) FactorsError() error {
 	return nil
 }
 
-func runOf(m *model.Model) *Run {
-	r := &Run{Info: m.Info, WallNS: m.Wall(), Nodes: len(m.Nodes), Workers: m.Workers(), Killed: m.Killed,
-		Events: m.Events, Lost: m.LostCount,
+func runOf(m *model.Model, within *slou.Interval) *Run {
+	r := &Run{Info: m.Info, WallNS: m.Wall(), Nodes: len(m.Nodes), Workers: m.Workers(),
+		Killed: m.Killed && within.Of(m).To >= m.End, Events: m.Events, Lost: m.LostCount,
 		Kinds: []Kind{}, Problems: m.Unread()}
 	for k, n := range m.Count {
 		if n > 0 {

@@ -110,7 +110,11 @@ func (a *author) header(r *Run) {
 		return
 	}
 	how := a.phrase(endings, r.Info.Ended)
-	if how == "" {
+	switch {
+	case how != "":
+	case a.interval() != nil && !r.Killed:
+		how = a.say("How the run ended is not in this interval.")
+	default:
 		how = a.say("The trace does not say how it ended: it was killed, crashed, or still runs.")
 	}
 	if m := strings.TrimSpace(r.Info.Message); m != "" {

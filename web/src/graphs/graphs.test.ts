@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { arc, circle, slice, width } from "./circle";
 import { layered, smooth } from "./layout";
+import { box, curve, line, nested } from "./nested";
 import { gather, place, size, wire, type Box } from "./lanes";
 
 describe("layered layout", () => {
@@ -24,6 +25,62 @@ describe("layered layout", () => {
     expect(smooth([{ x: 0, y: 0 }])).toBe("");
     expect(smooth([{ x: 0, y: 0 }, { x: 1, y: 2 }])).toBe("M0.0 0.0L1.0 2.0");
     expect(smooth([{ x: 0, y: 0 }, { x: 10, y: 0 }, { x: 10, y: 10 }])).toBe("M0.0 0.0Q10.0 0.0 10.0 10.0");
+  });
+});
+
+describe("groups within groups", () => {
+  const boxes = [{ id: "a", parent: "", open: true }, { id: "b", parent: "", open: false },
+    { id: "alone", parent: "", open: false }, { id: "a/1", parent: "a", open: true },
+    { id: "a/2", parent: "a", open: false }, ...[0, 1, 2, 3].map((i) => ({ id: `a/1/${i}`, parent: "a/1",
+      open: false }))];
+  const edges = [{ from: "a/1/0", to: "b" }, { from: "a/1/1", to: "a/2" }, { from: "a/2", to: "nowhere" },
+    { from: "b", to: "b" }];
+  const l = nested({ boxes, edges });
+  test("lie inside each other, below the name, and nowhere on each other", () => {
+    for (const b of boxes) {
+      const s = l.at[b.id];
+      const p = b.parent ? l.at[b.parent] : { x: 0, y: -box.title, width: l.width,
+        height: l.height + box.title };
+      expect(s.x).toBeGreaterThan(p.x);
+      expect(s.y).toBeGreaterThan(p.y + box.title);
+      expect(s.x + s.width).toBeLessThan(p.x + p.width);
+      expect(s.y + s.height).toBeLessThan(p.y + p.height);
+      for (const o of boxes) {
+        if (o.parent !== b.parent || o.id === b.id) continue;
+        const t = l.at[o.id];
+        expect(s.x + s.width <= t.x || t.x + t.width <= s.x || s.y + s.height <= t.y ||
+          t.y + t.height <= s.y).toBe(true);
+      }
+    }
+  });
+  test("stand along the edges between their frames", () => {
+    expect(l.at.a.y + l.at.a.height).toBeLessThan(l.at.b.y);
+    expect(l.at["a/1"].y + l.at["a/1"].height).toBeLessThan(l.at["a/2"].y);
+  });
+  test("keep their inner places when another one opens", () => {
+    const more = nested({ boxes: [...boxes.map((b) => ({ ...b, open: b.open || b.id === "b" })),
+      { id: "b/1", parent: "b", open: false }], edges });
+    for (const i of [1, 2, 3]) expect(more.at[`a/1/${i}`].x - more.at["a/1/0"].x).toBe(l.at[`a/1/${i}`].x -
+      l.at["a/1/0"].x);
+  });
+  test("edges go around boxes of their frame", () => {
+    const flat = nested({ boxes: ["a", "b", "c"].map((id) => ({ id, parent: "", open: false })),
+      edges: [{ from: "a", to: "b" }, { from: "b", to: "c" }, { from: "a", to: "c" }] });
+    const way = flat.ways["a c"];
+    const { x, y, width, height } = flat.at.b;
+    expect(way.length).toBeGreaterThan(2);
+    expect(way.some((p) => p.x > x && p.x < x + width && p.y > y && p.y < y + height)).toBe(false);
+    expect(line(flat, "a", "c").turn).toBeGreaterThan(0);
+    expect(Object.keys(l.ways)).toEqual([]);
+  });
+  test("of nothing", () => expect(nested({ boxes: [], edges: [] }).at).toEqual({}));
+  test("edges end at the sides that face each other", () => {
+    const at = (x: number, y: number) => ({ x, y, width: 100, height: 40 });
+    expect(curve(at(0, 0), at(0, 200))).toMatchObject({ y: 200, turn: 90 });
+    expect(curve(at(0, 200), at(0, 0))).toMatchObject({ y: 40, turn: -90 });
+    expect(curve(at(0, 0), at(300, 10))).toMatchObject({ x: 300, turn: 0 });
+    expect(curve(at(300, 0), at(0, 10))).toMatchObject({ x: 100, turn: 180 });
+    expect(curve(at(0, 0), at(0, 200)).x).not.toBe(curve(at(0, 200), at(0, 0)).x);
   });
 });
 

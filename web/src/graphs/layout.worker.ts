@@ -1,9 +1,12 @@
-import { layered, type LayoutInput } from "./layout";
+import { layered } from "./layout";
+import { nested } from "./nested";
+import type { Task } from "./worker";
 
-self.onmessage = (e: MessageEvent<{ id: number; input: LayoutInput }>) => {
+self.onmessage = (e: MessageEvent<{ id: number; input: Task }>) => {
+  const { id, input } = e.data;
   try {
-    self.postMessage({ id: e.data.id, layout: layered(e.data.input) });
+    self.postMessage({ id, layout: "boxes" in input ? nested(input) : layered(input) });
   } catch (err) {
-    self.postMessage({ id: e.data.id, error: String(err) });
+    self.postMessage({ id, error: String(err) });
   }
 };

@@ -9,6 +9,7 @@ export const text = dictionary(
     messages: "messages", wait: "latency",
     nodeTip: (n: number, host: string, useful: string, running: number, held: string) =>
       `Node ${n} (${host}): useful ${useful}, ${running} CFs run on average, ${held} held`,
+    threadsTip: (n: number, host: string, useful: string) => `Node ${n} (${host}): useful ${useful}`,
     linkTip: (from: number, to: number, m: number, b: string, w: string) =>
       `${from} → ${to}: ${counted(m, "message")}, ${b}, latency ${w}`,
     useful: "Useful share of the workers' time",
@@ -31,6 +32,21 @@ export const text = dictionary(
     held: "held", made: "created", gone: "gone", absent: "not yet",
     more: (n: string) => `${n} more beyond these.`,
     codesNone: "No CF is known in this interval.", double: "Double click or Enter: centre there.",
+    tasks: "Task graph",
+    tasksHelp: "A click opens a group of CFs, and closes it again. A click on a CF tells its story.",
+    openAll: "Open all", closeAll: "Close all",
+    tipOpenAll: "Opens every group, as long as there is room",
+    full: (n: number) => `There is room for ${n} boxes. Close some groups to open others.`,
+    groupTip: (name: string, n: number, ran: number, t: string) =>
+      `${name}: ${counted(n, "CF")}, ran ${counted(ran, "time")}, ${t} in all`,
+    within: (n: number, b: string) => `; within it ${counted(n, "DF")} passed on, ${b}`,
+    opens: "opens", closes: "closes",
+    noTasks: "This program has threads and no CFs: there is no graph of tasks.",
+    moreEdges: (n: string) => `${n} lighter edges are not drawn.`,
+    moreCodes: (n: string) => `${n} smaller code fragments are not drawn.`,
+    dataTip: (a: string, b: string, n: number, size: string) => `${a} → ${b}: ${counted(n, "DF")}, ${size}`,
+    childTip: (a: string, b: string, n: number) => `${a} created ${counted(n, "CF")} of ${b}`,
+    data: "DFs passed on", created: "created",
   },
   {
     what: "Граф", nodes: "Узлы и связи", codes: "Фрагменты кода", around: "Вокруг фрагмента", fit: "Целиком",
@@ -40,6 +56,7 @@ export const text = dictionary(
     messages: "сообщения", wait: "задержка",
     nodeTip: (n, host, useful, running, held) =>
       `Узел ${n} (${host}): полезной работы ${useful}, в среднем выполняется ФВ: ${running}, занято ${held}`,
+    threadsTip: (n, host, useful) => `Узел ${n} (${host}): полезной работы ${useful}`,
     linkTip: (from, to, m, b, w) => `${from} → ${to}: ${counted(m, "message")}, ${b}, задержка ${w}`,
     useful: "Доля полезной работы во времени рабочих потоков",
     onlyGreatest: (n) => `Показаны только наибольшие связи: ${n}.`, noNodes: "Узлы неизвестны.",
@@ -59,5 +76,20 @@ export const text = dictionary(
     waiting: "ожидает", ready: "готов", running: "выполняется", finished: "завершён", moving: "в пути",
     held: "хранится", made: "создан", gone: "удалён", absent: "ещё нет", more: (n) => `Дальше ещё ${n}.`,
     codesNone: "В этом интервале ФВ неизвестны.", double: "Двойной щелчок или Enter: в центр.",
+    tasks: "Граф задач",
+    tasksHelp: "Щелчок раскрывает группу ФВ, второй закрывает её. Щелчок по ФВ покажет его историю.",
+    openAll: "Раскрыть всё", closeAll: "Закрыть всё",
+    tipOpenAll: "Раскрывает все группы, пока есть место",
+    full: (n) => `Места хватает на ${n} прямоугольников. Чтобы раскрыть другие группы, закройте часть.`,
+    groupTip: (name, n, ran, t) =>
+      `${name}: ${counted(n, "CF")}, исполнено ${counted(ran, "time")}, всего ${t}`,
+    within: (n, b) => `; внутри передано ${counted(n, "DF")}, ${b}`,
+    opens: "раскрыть", closes: "закрыть",
+    noTasks: "У этой программы есть потоки, но нет ФВ: графа задач нет.",
+    moreEdges: (n) => `Не показано менее значимых рёбер: ${n}.`,
+    moreCodes: (n) => `Не показано меньших фрагментов кода: ${n}.`,
+    dataTip: (a, b, n, size) => `${a} → ${b}: ${counted(n, "DF")}, ${size}`,
+    childTip: (a, b, n) => `${a} создал ${counted(n, "CF")} из ${b}`,
+    data: "переданы ФД", created: "создание",
   },
 );

@@ -7,7 +7,7 @@ import { current } from "./run.svelte";
 import { app } from "./state.svelte";
 
 const ofNodes = ["cfs", "copies", "objects", "bytes", "inner", "outer", "running", "ready_queue", "weight",
-  "waiting", "ready"] as const;
+  "waiting", "ready", "sent", "sent_bytes", "received", "received_bytes"] as const;
 const ofLinks = ["objects", "object_bytes", "messages", "message_bytes", "data_messages",
   "data_bytes", "send_queue", "in_flight",
   "bytes_in_flight"] as const;
@@ -38,14 +38,16 @@ export function properties(): { readonly data: Shown | undefined; readonly query
   };
 }
 
+/** An amount, or the mean of a level. */
+const own = (s: SeriesAnswer["series"][number]) => (s.sum ? s.sum[0] : (s.mean[0] ?? null));
+
 function summed(nodes: SeriesAnswer, links: SeriesAnswer): Shown {
   const workers = new Map<number, number>();
   for (const l of current.run?.lanes ?? []) workers.set(l.node, (workers.get(l.node) ?? 0) + 1);
   const byNode = new Map<number, Record<string, number | null>>();
-  for (const s of nodes.series) if (s.node >= 0) row(byNode, s.node)[s.name] = s.mean[0] ?? null;
+  for (const s of nodes.series) if (s.node >= 0) row(byNode, s.node)[s.name] = own(s);
   const byLink = new Map<string, Record<string, number | null>>();
-  for (const s of links.series) if (s.link) row(byLink, s.link)[s.name] = s.sum ? s.sum[0] : (s.mean[0] ??
-    null);
+  for (const s of links.series) if (s.link) row(byLink, s.link)[s.name] = own(s);
   const list = [...byNode].map(([node, v]) => ({ node, workers: workers.get(node) ?? 0, ...v }) as NodeState);
   return {
     nodes: list,

@@ -1,14 +1,14 @@
 // Draws lanes: tiles or single boxes, what crosses them, the axis and the names. The same functions draw on
 // the screen and into an SVG. Nothing out of sight is looked at.
 
-import { FACTOR, type Arrow, type Band, type Code, type CriticalPath } from "../api";
+import { FACTOR, type Arrow, type Band, type Code, type CriticalPath, type FactorWindows } from "../api";
 import { tickTimes } from "../lib/axis";
 import { codeColor, factorColor, mix, palette, rgb, textOn } from "../lib/colors";
 import { factors, tickLabel } from "../lib/i18n";
 import { Svg, type Draw } from "../lib/svg";
 import type { Interval } from "../lib/url";
 import type { BoxRef, BoxSet } from "./boxes";
-import { inSight, middle, placeOf, type Layout, type Row } from "./layout";
+import { inSight, middle, placeOf, type Layout, type Place, type Row } from "./layout";
 import { drawBands, drawVisits, type RegionSet } from "./regions";
 import { factorOf, timesOf, type Tile } from "./tiles";
 
@@ -34,6 +34,10 @@ export interface Scene {
   path: CriticalPath["steps"] | null;
   picked: string; // CF
   names: (lane: number) => string;
+  strips: FactorWindows | null; // of closed groups
+  nodes: readonly number[]; // by lane
+  folds: ReadonlySet<Place>; // groups with a button before their name
+  lacks: "" | "loading" | "failed"; // how it is with lanes of which nothing has come; "": all has
 }
 
 export function xOf(s: Scene, t: number): number {
@@ -157,6 +161,55 @@ function drawRuns(g: Svg, s: Scene, rows: readonly Row[], t: Tile, x: number, co
       i = j;
     }
   }
+}
+
+/** Lanes of which nothing is known yet have the stripes of what is loading, or what failed. */
+function drawLacks(g: Draw, s: Scene, rows: readonly Row[]): void {
+  if (!s.lacks) return;
+  const known = new Set(s.tiles.map((t) => t.key.block));
+  const h = inner(s.layout);
+  g.strokeStyle = s.lacks === "failed" ? palette().alarm : palette().rule;
+  g.lineWidth = s.lacks === "failed" ? 1 : 4;
+  g.beginPath();
+  for (const row of rows) {
+    if (known.has(Math.floor(row.lane / 64))) continue;
+    const y = yOf(s, row);
+    for (let x = labelWidth; x < s.width; x += 17) {
+      g.moveTo(x, y + h);
+      g.lineTo(x + h, y);
+    }
+  }
+  g.stroke();
+}
+
+/** Closed groups: the time of their nodes, by factor. */
+function drawStrips(g: Draw, s: Scene): void {
+  const d = s.strips;
+  if (!d) return;
+  g.save();
+  g.beginPath();
+  g.rect(labelWidth, axisHeight + s.layout.pinned, s.width - labelWidth, s.height);
+  g.clip();
+  for (const p of s.layout.groups) {
+    const y = axisHeight + p.y - s.scroll;
+    if (!p.closed || y > s.height || y + p.height < axisHeight) continue;
+    const of = new Set(p.lanes.map((l) => s.nodes[l]));
+    const nodes = d.nodes.filter((n) => of.has(n.node));
+    for (let i = 0; i < d.windows; i++) {
+      const x = xOf(s, d.from + i * d.window_ns);
+      const width = xOf(s, Math.min(d.from + (i + 1) * d.window_ns, d.to)) - x;
+      const sums = d.rows.map((_, r) => nodes.reduce((sum, n) => sum + (n.windows[r]?.[i] ?? 0), 0));
+      const all = sums.reduce((a, b) => a + b, 0);
+      let top = y + p.height;
+      for (let r = 0; r < sums.length && all > 0; r++) {
+        const part = (sums[r] / all) * p.height;
+        g.fillStyle = factorColor(d.rows[r]);
+        g.fillRect(x, top - part, width + 0.5, part);
+        top -= part;
+      }
+    }
+  }
+  g.restore();
 }
 
 /** The place of a structured CF in its lane: a strip at the bottom. */
@@ -385,8 +438,10 @@ function drawNames(g: Draw, s: Scene, rows: readonly Row[], pinned: boolean): vo
     g.fillStyle = p.text;
     g.textAlign = "left";
     g.font = "600 11.5px system-ui, sans-serif";
-    const room = each ? 6 : 11; // letters
-    if (n.height >= 11) g.fillText(n.name.length > room ? n.name.slice(0, room - 1) + "…" : n.name, 6,
+    const left = s.folds.has(n) ? 24 : 6;
+    const name = n.closed ? `${n.name} (${n.lanes.length})` : n.name;
+    const room = (each && !n.closed ? 6 : 11) - (left > 6 ? 2 : 0); // letters
+    if (n.height >= 11) g.fillText(name.length > room ? name.slice(0, room - 1) + "…" : name, left,
       Math.min(Math.max(y + Math.min(s.layout.height, n.height) / 2, axisHeight + 8), y + n.height - 6));
   }
   if (!each) return;
@@ -419,7 +474,9 @@ export function draw(g: Draw, s: Scene): void {
   g.fillStyle = look.back;
   g.fillRect(0, 0, s.width, s.height);
   drawAxis(g, s, s.height);
+  drawStrips(g, s);
   inParts(g, s, rows, labelWidth, (some) => {
+    drawLacks(g, s, some);
     drawTiles(g, s, some, look);
     if (s.boxes) drawBoxes(g, s, s.boxes, some, look);
     if (s.regions) drawVisits(g, s, s.regions, some, codes.of, look.back);

@@ -7,6 +7,7 @@ import { arrange, lanesShown, numbersOf, orders, ranges, type Group, type Order 
 
 const pins = "timeline.pin";
 const hides = "timeline.hide";
+const closes = "timeline.closed";
 
 export class LaneChoice {
   /** loads gives how long each lane was in user code, where that is known. */
@@ -15,6 +16,8 @@ export class LaneChoice {
   readonly order: Order = $derived(orders.find((o) => o === app.filters["timeline.order"]) ?? "node");
   readonly pinned: number[] = $derived(numbersOf(app.filters[pins], current.run?.lanes.length ?? 0));
   readonly hidden: number[] = $derived(numbersOf(app.filters[hides], current.run?.lanes.length ?? 0));
+  /** Names of the groups that are closed. */
+  readonly closed: string[] = $derived((app.filters[closes] ?? "").split(",").filter(Boolean));
   /** The lanes that filters leave. */
   readonly left: number[] = $derived(lanesShown(current.run?.lanes ?? [], app.filters.node,
     app.filters.link));
@@ -25,7 +28,7 @@ export class LaneChoice {
     return new Map(d?.lanes.map((l) => [l.lane, l.sum[row] ?? 0]));
   });
   readonly groups: Group[] = $derived(arrange(current.run?.lanes ?? [], this.left, this.order, this.pinned,
-    this.hidden, this.load));
+    this.hidden, this.load, this.closed));
 
   /** Pins a lane, or no longer. */
   pin(lane: number): void {
@@ -33,6 +36,21 @@ export class LaneChoice {
   }
   hide(lane: number): void {
     this.toggle(hides, this.hidden, lane);
+  }
+  /** Closes a group of lanes, or opens it. */
+  fold(group: string): void {
+    this.close(this.closed.includes(group) ? this.closed.filter((g) => g !== group)
+      : [...this.closed, group]);
+  }
+  /** Closes these groups and opens all others. */
+  close(groups: readonly string[]): void {
+    app.filter(closes, groups.join(",") || null);
+  }
+  /** Opens the group of a lane; false: it is not in a closed one. */
+  openTo(lane: number): boolean {
+    const group = this.groups.find((g) => g.closed && g.lanes.includes(lane));
+    if (group) this.fold(group.name);
+    return !!group;
   }
   reset(): void {
     app.filter(pins, null);

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { Boxes, Lane } from "../api";
 import { around, BoxSet, worthAsking } from "./boxes";
-import { arrange, inSight, laneHeight, lanesShown, layOut, middle, nodeGap, numbersOf, pinSign, placeOf,
-  ranges,
-  rowAt } from "./layout";
+import { arrange, closedHeight, inSight, laneHeight, lanesShown, layOut, middle, nodeGap, numbersOf, pinSign,
+  placeOf, ranges, rowAt } from "./layout";
 
 const lanes: Lane[] = [0, 0, 1, 1, 2].map((node, i) => ({ node, worker: i % 2, host: `h${node}` }));
 
@@ -35,6 +34,16 @@ test("lanes are sorted, grouped, pinned and hidden", () => {
   expect(of("node", [3, 0], [1, 4])).toEqual([[pinSign, 3, 0], ["1", 2]]);
   expect(of("load", [1], [1])).toEqual([["", 4, 2, 0, 3]]);
   expect(of("node", [], all)).toEqual([]);
+});
+
+test("a closed group is a strip without lanes", () => {
+  const l = layOut(lanes, arrange(lanes, all, "node", [], [], () => 0, ["0"]), 20);
+  expect(l.rows.map((r) => [r.lane, r.y])).toEqual([[2, closedHeight + nodeGap],
+    [3, closedHeight + nodeGap + 20], [4, closedHeight + 2 * nodeGap + 40]]);
+  expect(l.groups.map((g) => [g.closed, g.height, ...g.lanes])).toEqual([[true, closedHeight, 0, 1],
+    [false, 40, 2, 3], [false, 20, 4]]);
+  expect(rowAt(l, 10, 0)).toBeUndefined();
+  expect(middle(l, 1, 0)).toBe(closedHeight / 2);
 });
 
 test("pinned lanes stay in sight as long as they leave half of the room", () => {

@@ -15,14 +15,21 @@ export interface Layout {
   pinned: number; // px at the top that are not scrolled
   place: Map<number, Row>;
   nodes: Map<number, Row>; // by node, its first lane
-  groups: { name: string; y: number; height: number; pinned: boolean }[];
+  groups: Place[];
+  shut: Map<number, number>; // by lane of a closed group: the middle of that
 }
+/** The place of a group. A closed one is a strip. */
+export interface Place { name: string; y: number; height: number; pinned: boolean; closed: boolean;
+  lanes: readonly number[] }
 
 export const orders = ["node", "host", "load"] as const;
 export type Order = (typeof orders)[number];
 
 /** Lanes that are kept together, below a name; "": they need none. */
-export interface Group { name: string; lanes: number[]; pinned?: boolean }
+export interface Group { name: string; lanes: number[]; pinned?: boolean; closed?: boolean }
+
+/** The height of a closed group: of a button. */
+export const closedHeight = 24;
 
 /** How pinned lanes are called where the names of nodes are. */
 export const pinSign = "▲";
@@ -50,10 +57,11 @@ export function lanesShown(lanes: readonly Lane[], node: string | undefined, lin
   return out;
 }
 
-/** Lanes in an order: the pinned ones first, then by node, by host, or by how busy they are. */
+/** Lanes in an order: the pinned ones first, then by node, by host, or by how busy they are. closed: names of
+ * groups. */
 export function arrange(lanes: readonly Lane[], shown: readonly number[], order: Order,
-  pinned: readonly number[],
-  hidden: readonly number[], load: (lane: number) => number): Group[] {
+  pinned: readonly number[], hidden: readonly number[], load: (lane: number) => number,
+  closed: readonly string[] = []): Group[] {
   const away = new Set([...pinned, ...hidden]);
   const rest = shown.filter((l) => !away.has(l));
   const out: Group[] = [];
@@ -70,7 +78,7 @@ export function arrange(lanes: readonly Lane[], shown: readonly number[], order:
     if (of) of.push(l);
     else groups.set(name, [l]);
   }
-  for (const [name, of] of groups) out.push({ name, lanes: of });
+  for (const [name, of] of groups) out.push({ name, lanes: of, closed: closed.includes(name) });
   return out;
 }
 
@@ -81,14 +89,19 @@ export function layOut(lanes: readonly Lane[], arranged: readonly Group[], heigh
   const rows: Row[] = [];
   const groups: Layout["groups"] = [];
   const nodes: Layout["nodes"] = new Map();
+  const shut: Layout["shut"] = new Map();
   let y = 0;
   let still = 0;
   for (const g of arranged) {
     if (groups.length) y += gap;
     const pinned = !!g.pinned && g.lanes.length * height <= room / 2;
-    const of = { name: g.name, y, height: g.lanes.length * height, pinned };
-    groups.push(of);
-    for (const lane of g.lanes) {
+    const closed = !!g.closed;
+    groups.push({ name: g.name, y, height: closed ? closedHeight : g.lanes.length * height, pinned, closed,
+      lanes: g.lanes });
+    if (closed) {
+      for (const lane of g.lanes) shut.set(lane, y + closedHeight / 2);
+      y += closedHeight;
+    } else for (const lane of g.lanes) {
       const row = { lane, y, pinned };
       rows.push(row);
       if (!nodes.has(lanes[lane].node)) nodes.set(lanes[lane].node, row);
@@ -97,7 +110,7 @@ export function layOut(lanes: readonly Lane[], arranged: readonly Group[], heigh
     if (pinned) still = y + gap;
   }
   return { rows, height, total: y, pinned: still, place: new Map(rows.map((r) => [r.lane, r])), nodes,
-    groups };
+    groups, shut };
 }
 
 /** The rows that are in sight between two heights, and those that always are. */
@@ -128,6 +141,8 @@ export function rowAt(l: Layout, y: number, scroll: number): Row | undefined {
 /** The middle of a lane or, if only the node is known, of its first lane; undefined if neither is in the
  * layout. */
 export function middle(l: Layout, lane: number, node: number, scroll = 0): number | undefined {
+  const shut = l.shut.get(lane);
+  if (shut !== undefined) return shut - scroll;
   const row = l.place.get(lane) ?? (lane < 0 ? l.nodes.get(node) : undefined);
   return row && placeOf(row, scroll) + l.height / 2;
 }

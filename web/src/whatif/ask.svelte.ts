@@ -16,6 +16,11 @@ export interface Asked {
   /** Factors are on their way. */
   readonly dividing: boolean;
   readonly error: string | null;
+  readonly loading: boolean;
+  /** When it was asked, ms of performance.now(). */
+  readonly since: number;
+  /** Asks again. */
+  refresh(): void;
 }
 
 /** Waits before it asks, as sliders move on, ms. */
@@ -30,6 +35,8 @@ export function ask(f: () => Params | undefined, sampled: () => boolean): Asked 
   let dividedOf = $state("");
   let scaledOf = $state("");
   let error = $state<string | null>(null);
+  let since = $state(performance.now());
+  let times = $state(0);
   const address = $derived.by(() => {
     const params = f();
     return params && url(runPath("whatif"), params);
@@ -65,7 +72,8 @@ export function ask(f: () => Params | undefined, sampled: () => boolean): Asked 
     const machine = address;
     const estimate = sampled();
     if (!machine) return;
-    error = null;
+    void times;
+    [error, since] = [null, performance.now()];
     const control = new AbortController();
     const timer = setTimeout(() => about(machine, estimate, control.signal), pause);
     return () => {
@@ -93,5 +101,12 @@ export function ask(f: () => Params | undefined, sampled: () => boolean): Asked 
     get error() {
       return error;
     },
+    get loading() {
+      return error === null && of !== address;
+    },
+    get since() {
+      return since;
+    },
+    refresh: () => void times++,
   };
 }

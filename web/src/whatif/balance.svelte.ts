@@ -13,6 +13,8 @@ export interface Balancer {
   readonly chosen: string;
   readonly profile: Profile | undefined;
   readonly error: string | null;
+  /** Does again what failed. */
+  refresh(): void;
   start(strategies: readonly string[]): void;
   /** Shows the distribution of a strategy. */
   choose(strategy: string): void;
@@ -27,6 +29,7 @@ export function balancer(f: () => Params): Balancer {
   let profile = $state.raw<Profile | undefined>();
   let error = $state<string | null>(null);
   let control = new AbortController();
+  let last = () => {};
   // Machines are compared by value.
   const now = $derived(url("", f()));
 
@@ -36,6 +39,7 @@ export function balancer(f: () => Params): Balancer {
     trying = "";
   }
   async function careful(work: (signal: AbortSignal) => Promise<void>) {
+    last = () => void careful(work);
     stop();
     error = null;
     const { signal } = control;
@@ -75,6 +79,7 @@ export function balancer(f: () => Params): Balancer {
     get error() {
       return error;
     },
+    refresh: () => last(),
     start: (strategies) => careful(async (signal) => {
       [trials, chosen, profile] = [[], "", undefined];
       for (const strategy of strategies) {

@@ -153,7 +153,7 @@ func (b *brute) passes(r *bruteRow, q *Query) bool {
 		return false
 	}
 	var cf, df, code, link bool
-	in := strings.HasSuffix(r.Kind, "eceived") // a request, a DF, a CF
+	in := strings.HasSuffix(r.Kind, "eceived") || r.Kind == "MessageEvents.onGet" // a request, a DF, a CF; data
 	for i, f := range r.spec.Fields {
 		v := r.args[i]
 		switch f.Type {

@@ -45,7 +45,7 @@ func newShape(spec *trace.KindSpec) *shape {
 		}
 	}
 	switch spec.Kind {
-	case trace.KindCFReceived, trace.KindDFRequestReceived, trace.KindDFReceived:
+	case trace.KindCFReceived, trace.KindDFRequestReceived, trace.KindDFReceived, trace.KindGet:
 	default:
 		s.out = true
 	}

@@ -47,6 +47,8 @@ func BenchmarkGraph(b *testing.B) {
 		"nodes/tenth":   func() error { _, err := g.Nodes(m.Wall()/2, m.Wall()*6/10); return err },
 		"codes":         func() error { _, err := g.Codes(0, m.Wall()); return err },
 		"codes/tenth":   func() error { _, err := g.Codes(m.Wall()/2, m.Wall()*6/10); return err },
+		"tasks":         func() error { _, err := g.Tasks(TaskQuery{To: m.Wall()}); return err },
+		"tasks/first":   func() error { _, err := New(x).Tasks(TaskQuery{To: m.Wall()}); return err },
 		"around":        func() error { _, err := g.Around(AroundQuery{CF: "0.100000", Depth: 4}); return err },
 		"around/parent": func() error { _, err := g.Around(AroundQuery{CF: "0.1", Depth: 4}); return err },
 	} {

@@ -1,5 +1,6 @@
 // Package graph shows a run as graphs: nodes and the traffic between them; code fragments and the DFs they
-// pass on; and single CFs and DFs around one of them, each with its state and place at a moment.
+// pass on; all CFs in groups that open; and single CFs and DFs around one of them, each with its state and
+// place at a moment.
 //
 // Times are nanoseconds since the start of the run. An interval has what happened at from or later and before
 // to; one that begins at 0 or ends at the end of the run has what was recorded before or after it, too.
@@ -24,13 +25,14 @@ type Graph struct {
 	t *timeline.Timeline
 	x *fragments.Index
 
-	held func() []heldChange // changes in what nodes hold
+	held  func() []heldChange // changes in what nodes hold
+	tasks func() *taskOrder
 }
 
 // New makes the graphs of a run from its fragments.
 func New(x *fragments.Index) *Graph {
 	g := &Graph{m: x.Timeline().Model(), t: x.Timeline(), x: x}
-	g.held = sync.OnceValue(g.findHeld)
+	g.held, g.tasks = sync.OnceValue(g.findHeld), sync.OnceValue(g.findOrder)
 	return g
 }
 
@@ -53,7 +55,7 @@ type NodeVertex struct {
 type LinkEdge struct {
 	From     int   `json:"from"`
 	To       int   `json:"to"`
-	Messages int64 `json:"messages"` // DFs and CFs sent
+	Messages int64 `json:"messages"` // DFs and CFs sent, one-sided transfers
 	Bytes    int64 `json:"bytes"`    // theirs
 	WaitNS   int64 `json:"wait_ns"`  // time of workers that is L of this link
 }
@@ -78,20 +80,23 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 	for l, ns := range sums.Waited {
 		link(l.From, l.To).WaitNS = ns
 	}
-	for _, list := range [][]model.Message{m.DFMessages, m.Moves} {
-		for i := range list {
-			msg := &list[i]
-			at := msg.Sent
-			if at == model.None {
-				at = msg.Received
-			}
-			if s.Has(at) && msg.From >= 0 && msg.To >= 0 {
-				l := link(msg.From, msg.To)
-				l.Messages++
-				l.Bytes += msg.Bytes
-			}
+	count := func(msg *model.Message) {
+		at := msg.Sent
+		if at == model.None {
+			at = msg.Received
+		}
+		if s.Has(at) && msg.From >= 0 && msg.To >= 0 {
+			l := link(msg.From, msg.To)
+			l.Messages++
+			l.Bytes += msg.Bytes
 		}
 	}
+	for _, list := range [][]model.Message{m.DFMessages, m.Moves} {
+		for i := range list {
+			count(&list[i])
+		}
+	}
+	m.EachTransfer(func(_ *model.Transfer, _ uint32, msg model.Message) { count(&msg) })
 	for _, l := range links {
 		out.Links = append(out.Links, *l)
 	}
@@ -147,7 +152,7 @@ type GraphNode struct {
 }
 
 // GraphEdge leads from a CF to a DF it made ("out") or to a CF it created ("child"), or from a DF to a CF it
-// was an input of ("in").
+// was an input of ("in"); in the task graph also from a CF to one that took what it made ("data").
 type GraphEdge struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
@@ -160,6 +165,7 @@ type GraphEdge struct {
 const (
 	kindCF, kindDF, kindCode, kindDFs = "cf", "df", "code", "dfs"
 	edgeChild, edgeIn, edgeOut        = "child", "in", "out"
+	edgeData                          = "data"
 )
 
 // maxCodes is how many nodes the collapsed graph has at most.

@@ -14,27 +14,13 @@ type transfers struct {
 	site     []uint32 // by number
 }
 
-// transfersOf collects them: a put goes from the thread that asks for it, a get comes to it.
+// transfersOf collects them.
 func (t *Timeline) transfersOf() (out [aAtomic - aPut + 1]transfers) {
-	if t.m.Regions == nil {
-		return out
-	}
-	for i := range t.m.Regions.Threads {
-		th := &t.m.Regions.Threads[i]
-		for k := range th.Transfers {
-			x := &th.Transfers[k]
-			if x.Visit < 0 || int(x.Peer) == th.Node || x.Peer < 0 || int(x.Peer) >= len(t.m.Nodes) {
-				continue
-			}
-			to := &out[x.Kind]
-			g := model.Message{Sent: th.Enter[x.Visit], Received: th.Exit[x.Visit], From: int32(th.Node), To: x.Peer,
-				Bytes: x.Bytes, Request: uint32(len(to.site))}
-			if x.Kind == model.TransferGet {
-				g.From, g.To = g.To, g.From
-			}
-			to.messages, to.site = append(to.messages, g), append(to.site, th.Site[x.Visit])
-		}
-	}
+	t.m.EachTransfer(func(x *model.Transfer, site uint32, g model.Message) {
+		to := &out[x.Kind]
+		g.Request = uint32(len(to.site))
+		to.messages, to.site = append(to.messages, g), append(to.site, site)
+	})
 	for i := range out {
 		slices.SortStableFunc(out[i].messages,
 			func(a, b model.Message) int { return cmp.Compare(a.Sent, b.Sent) })
