@@ -194,6 +194,37 @@ func TestAnswers(t *testing.T) {
 	golden(t, "answers", b.String())
 }
 
+// TestUsageCurves: what system_module records of processes are properties of nodes like others, for plots and
+// tracks.
+func TestUsageCurves(t *testing.T) {
+	o := open(t, `#run {"ended":"done","nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":1,"workers":1}]}
+#node 0
+0 n0 s0 GlobalEvents.onProgramStarted
+10 n0 s0 GlobalEvents.onUsage load=90 resident=4000 arenas=700 threads=6
+60 n0 s0 GlobalEvents.onUsage load=150 resident=5000 arenas=800 threads=7
+100 n0 s0 GlobalEvents.onProgramFinished 0
+#node 1
+0 n1 s0 GlobalEvents.onProgramStarted
+20 n1 s0 GlobalEvents.onUsage load=10 resident=300 arenas=20 threads=2
+100 n1 s0 GlobalEvents.onProgramFinished 0
+`)
+	defer o.close()
+	a, err := o.set(t).Series(counters.SeriesQuery{Names: "load,resident,arenas,threads", Nodes: "all",
+		To: 100, Points: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]float64{}
+	for _, c := range a.Series {
+		got[fmt.Sprint(c.Name, c.Node)] = c.Last
+	}
+	want := map[string][]float64{"load0": {90, 150}, "resident0": {4000, 5000}, "arenas0": {700, 800},
+		"threads0": {6, 7}, "load1": {10, 10}, "resident1": {300, 300}, "arenas1": {20, 20}, "threads1": {2, 2}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestQuestions asks what cannot be answered.
 func TestQuestions(t *testing.T) {
 	o := open(t, strings.NewReplacer(" CF.", " CFEvents.", " DF.", " DFEvents.", " Global.",
