@@ -30,10 +30,18 @@ func (m *Model) EndOf(e int) int64 {
 
 // BusyUntil gives, by execution, how long it kept its worker busy. A structured CF makes CFs and posts values
 // after the event that says it has finished; that lasts until the last CF it made before its worker went on.
+// One that lasts while its worker executes others, such as a parallel region, keeps it busy up to the first.
 func (m *Model) BusyUntil() []int64 {
 	until := Make[int64](m, m.Executions())
 	for e := range until {
 		until[e] = m.EndOf(e)
+	}
+	for _, w := range m.AllWorkers() {
+		for e := w.First; e+1 < w.End; e++ {
+			if next := m.ExecStart[e+1]; next < until[e] && !m.Atomic(m.ExecCF[e]) {
+				until[e] = max(next, m.ExecStart[e])
+			}
+		}
 	}
 	for i, t := range m.Created {
 		cf := CF(i)

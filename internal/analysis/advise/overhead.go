@@ -126,10 +126,15 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	times := max(int64(math.Ceil(float64(each)/(littleOverhead*float64(max(f.MeanNS, 1))))), 2)
 	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
 	evidence["times"] = times
-	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): give each CF more to do.",
-		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): дайте каждому "+
-			"больше работы.",
-		head, a.named(f.Code), words.Time(f.MeanNS), words.Time(each), words.Number{N: f.Count, What: words.CFs})
+	more := words.Say("give each CF more to do", "дайте каждому больше работы")
+	if a.openMP() {
+		more = words.Say("make no tasks below some size (clauses `if` and `final`; `grainsize` of a `taskloop`)",
+			"не создавайте задач меньше некоторого размера (`if` и `final`, у `taskloop` — `grainsize`)")
+	}
+	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): %s.",
+		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): %s.",
+		head, a.named(f.Code), words.Time(f.MeanNS), words.Time(each), words.Number{N: f.Count, What: words.CFs},
+		more)
 	if a.replay == nil {
 		a.addTime("too-small", system-system/times, systemTime, evidence, text).by(merged(times))
 		return

@@ -303,6 +303,9 @@ func (p *parter) find(e uint32, node int32) {
 			x = edge{From: uint32(created), Kind: edgeStart, Lag: control - m.ExecStart[created],
 				Cost: cost(made - m.ExecStart[created])}
 		}
+		if before := int(e) - 1; !hasParent && m.OpenMP() && before >= p.first && m.EndOf(before) <= control {
+			x = edge{From: uint32(before), Kind: edgeEnd, Lag: control - m.EndOf(before)} // the thread goes on
+		}
 		p.Edges = append(p.Edges, x)
 	}
 	if control == model.None {

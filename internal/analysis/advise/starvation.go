@@ -201,6 +201,10 @@ func (a *advisor) order() {
 	wall := min(a.res.WallNS-least, ready, a.res.Factors.S.NS/max(a.workers, 1))
 	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready,
 		work.TinfNS, a.statement(site)
+	first, remedy := words.Say("run with `--priority %s`", "запускайте с `--priority %s`", code), prioritized(code)
+	if a.openMP() {
+		first, remedy = words.Say("give them a `priority` clause", "дайте им `priority`"), nil
+	}
 	a.addWall("order", wall,
 		words.Say("With the CFs on their present nodes, any order takes at least %s: the work of the busiest "+
 			"node, or the longest chain.",
@@ -208,11 +212,11 @@ func (a *advisor) order() {
 				"самого загруженного узла или самая длинная цепочка.", words.Time(least)), evidence, words.Say(
 			"CFs of %s begin a chain of dependent CFs (the longest takes %s). They were ready for %s but queued "+
 				"behind others; in the end workers could only wait for the chain. They are on the critical path: create "+
-				"them earlier, or run with `--priority %s`.",
+				"them earlier, or %s.",
 			"ФВ %s, с которых начинается цепочка зависимых ФВ (самая длинная занимает %s), были готовы, но %s стояли "+
 				"в очереди за другими; под конец рабочим потокам оставалось только ждать эту цепочку. Они лежат на "+
-				"критическом пути: создавайте их раньше или запускайте с `--priority %s`.",
-			a.named(code), words.Time(work.TinfNS), words.Time(ready), code)).by(prioritized(code))
+				"критическом пути: создавайте их раньше или %s.",
+			a.named(code), words.Time(work.TinfNS), words.Time(ready), first)).by(remedy)
 }
 
 // chain is the code fragment with most useful time on the longest chain, nil if it is not known.
