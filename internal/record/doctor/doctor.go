@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/compile"
@@ -38,7 +39,7 @@ func Examine(ctx context.Context, engine bool, build string) ([]Finding, error) 
 			return nil, err
 		}
 	} else {
-		mpi = append(examineMPI(ctx), examineShmem(ctx)...) // a rank of a job cannot start another one
+		mpi = slices.Concat(examineMPI(ctx), examineShmem(ctx), examineOpenMP(ctx)) // a rank starts no other job
 	}
 	return append([]Finding{examineEngine(engine), examineCompiler(ctx), examineCores(), examineClock(),
 		examineCache()}, mpi...), nil

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/launch"
+)
+
+// trialOpenMP is the program that doctor records: each thread of a region executes a task.
+const trialOpenMP = `int main(void) {
+    int sum = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp task
+#pragma omp atomic
+    sum++;
+    return sum != 2;
+}
+`
+
+// examineOpenMP tries to compile, start and record an OpenMP program. A machine may do without.
+func examineOpenMP(ctx context.Context) []Finding {
+	f := Finding{What: "OpenMP", OK: true, Value: launch.FindLibomp()}
+	if f.Value == "" {
+		f.Value = "LLVM's libomp.so.5 not found: programs of gcc cannot be recorded here"
+		f.Advice = "to record them, install libomp5; programs of clang bring theirs"
+		return []Finding{f}
+	}
+	return []Finding{f, tryOpenMP(ctx)}
+}
+
+// tryOpenMP compiles a program, runs it and looks whether it was recorded.
+func tryOpenMP(ctx context.Context) Finding {
+	f := Finding{What: "OpenMP threads"}
+	failed := func(err error) Finding { return f.bad(err.Error(), "") }
+	library, err := collectors.Build(ctx, "omp")
+	if err != nil {
+		return f.bad(err.Error(), "'whyslow omp' needs a C compiler for the library that records")
+	}
+	dir, err := os.MkdirTemp("", "whyslow-doctor-*")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(dir)
+	source, program, traceDir := filepath.Join(dir, "trial.c"), filepath.Join(dir, "trial"),
+		filepath.Join(dir, "trace")
+	if err := errors.Join(os.WriteFile(source, []byte(trialOpenMP), 0o666), os.Mkdir(traceDir, 0o777)); err != nil {
+		return failed(err)
+	}
+	compiler := cmp.Or(os.Getenv("CC"), "cc")
+	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, compiler, "-fopenmp", "-o", program, source); err != nil {
+		f.OK, f.Value = true, fmt.Sprintf("not tried: %s -fopenmp cannot compile: %v", compiler,
+			cmp.Or(collectors.FirstError(stderr), err.Error()))
+		f.Advice = "name a compiler that can in the environment variable CC"
+		return f
+	}
+	l, _, err := launch.NewOpenMP([]string{program})
+	if err == nil {
+		err = l.Prepare(library, traceDir, nil)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	_, stderr, took, _, err := try(ctx, l.Env, l.Path)
+	if err != nil {
+		return f.bad(fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error())), "")
+	}
+	switch files, err := launch.NodeFiles(traceDir); {
+	case err != nil:
+		return failed(err)
+	case files != 1:
+		return f.bad("a program ran and was not recorded", "look whether it is with 'whyslow omp -- ./prog' of yours")
+	}
+	f.OK, f.Value = true, fmt.Sprintf("a program of %s was recorded in %v", compiler, took.Round(10*time.Millisecond))
+	return f
+}
