@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
 )
@@ -73,6 +75,34 @@ func pageRegions(t *testing.T, p *pages) {
 	b.wait(`document.querySelector(".reason").innerText.includes("30.0 µs, 0.0")`)
 	b.picture("instances")
 	b.quiet("regions")
+
+	// The put is what nodes and links exchange, and there are no CFs to count.
+	line := func(file string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("main .table .rows .line[role=row]")].map(e => e.innerText.replace(/\s+/g, " ").trim()).filter(s => s.startsWith(%q)).join()`, file)
+	}
+	b.settle()
+	b.click(`header nav a`, "Nodes") // the reason stays, and does not lead back to its wait
+	b.wait(`document.querySelector("main .table strong").textContent === "Nodes at the cursor: 10.00 µs"`)
+	b.do(chromedp.Navigate(s.url + "?lang=en&view=nodes"))
+	b.settle()
+	b.wait(`[...document.querySelector("main .table .head").querySelectorAll("[role=columnheader]")].map(e => e.innerText.replace(/[▲▼]/, "").trim()).join() === "Node,Workers,Messages sent,Bytes sent,Messages received,Bytes received"`)
+	b.wait(line("0 1") + ` === "0 1 1 100 bytes 0 0 bytes"`)
+	b.wait(line("1 1") + ` === "1 1 0 0 bytes 1 100 bytes"`)
+	b.wait(`[...document.querySelectorAll("main .plot strong")].map(e => e.innerText).join().startsWith("Messages sent, per second,Bytes sent, per second")`)
+	b.picture("regions-nodes")
+	b.click(`header nav a`, "Links")
+	b.settle()
+	b.wait(line("0 → 1") + `.includes("0 → 1 100 bytes")`)
+	b.wait(line("0 → 1") + `.includes("0 → 1 1 100 bytes")`)
+	b.picture("regions-links")
+	b.click(`header nav a`, "Graphs")
+	b.settle()
+	b.wait(`document.querySelector("main .link").ariaLabel.startsWith("0 → 1: 1 message, 100 bytes")`)
+	b.wait(`document.querySelectorAll("main .node").length === 2 && !document.querySelector("main .node").ariaLabel.includes("CF")`)
+	b.picture("regions-graph")
+	b.click(`main .segments button`, "Task graph")
+	b.wait(`document.querySelector("main [data-state=empty]").innerText.includes("threads and no CFs")`)
+	b.quiet("traffic of threads")
 
 	// In Russian nothing is missing.
 	ru := p.open(t, s.url+"?view=patterns&lang=ru")

@@ -17,9 +17,6 @@ class Current {
   error = $state<string | null>(null);
   readonly version = $derived(this.update?.version ?? this.run?.version ?? 0);
   readonly live = $derived((this.update?.state ?? this.run?.state) === "live");
-  /** The run has, or may still have, CFs; those of OpenSHMEM and UPC have none. */
-  readonly tasks = $derived(!this.run?.kinds.length || this.run.kinds.some((k) =>
-    k.event.startsWith("CFEvents.")));
 }
 
 export const current = new Current();

@@ -183,6 +183,8 @@ class App {
     if (change.run !== undefined && change.run !== p.run && p.run) Object.assign(p, { t: null, sel: null,
       vis: null, pick: null, filters: {} });
     Object.assign(p, change);
+    // As in an address: an empty filter is none, or a link would lead to another state than the one it is in.
+    if (change.filters) p.filters = Object.fromEntries(Object.entries(change.filters).filter(([, v]) => v));
     // the whole run, also when it grows
     if (change.vis && change.vis[0] <= 0 && change.vis[1] >= this.#end) p.vis = null;
     // Looking at a past moment stops following the live edge; zooming there does not.
