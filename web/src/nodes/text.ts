@@ -4,9 +4,9 @@ export const text = dictionary(
   {
     title: "Nodes at the cursor",
     intro: "What every node holds and does at the time of the cursor. A click on a row tells about the node.",
-    meanTitle: "Nodes, on average", introMean: "No cursor is set, so these are averages over the interval. A "
-      +
-      "click in a plot sets the cursor.",
+    meanTitle: "Nodes, on average", sumTitle: "Nodes, over the interval",
+    introMean: "No cursor is set, so these are averages over the interval, and sums of messages. A click " +
+      "in a plot sets the cursor.",
     clusterMean: (share: string) => `On average ${share} of all workers run a CF.`,
     node: "Node", cfs: "CFs", copies: "Copies", objects: "Objects", bytes: "Bytes", inner: "Inner",
     outer: "Outer",
@@ -31,8 +31,9 @@ export const text = dictionary(
   {
     title: "Узлы в момент курсора",
     intro: "Что хранит и делает каждый узел в момент курсора. Щелчок по строке расскажет об узле.",
-    meanTitle: "Узлы, в среднем", introMean: "Курсор не задан, поэтому это средние за интервал. Щелчок на " +
-      "графике ставит курсор.",
+    meanTitle: "Узлы, в среднем", sumTitle: "Узлы, за интервал",
+    introMean: "Курсор не задан, поэтому это средние за интервал и суммы сообщений. Щелчок на графике " +
+      "ставит курсор.",
     clusterMean: (share) => `В среднем ФВ выполняют ${share} всех рабочих потоков.`,
     node: "Узел", cfs: "ФВ", copies: "Копии", objects: "Объекты", bytes: "Память", inner: "Внутр.",
     outer: "Внешн.",
