@@ -219,30 +219,35 @@ func (r *replay) systemTime() int64 {
 	return structured + int64(float64(rest)/float64(busy)*float64(atomic))
 }
 
-// createdInPlace is the change that CFs whose creation waited for data are created where they run. (At its
-// start the program must send CFs to other nodes.) What looked at the data then runs there, too.
+// createdInPlace is the change that CFs whose creation waited for data are created where they run, if some of
+// the data come from there: what looked at the data then runs there, too. Data from elsewhere would have to
+// travel in place of the CFs. (At its start the program must send CFs to other nodes.)
 func (r *replay) createdInPlace() change {
 	parent := func(e uint32) (uint32, bool) { return r.List[e].Parent - 1, r.List[e].Parent != 0 }
-	waited := make([]bool, len(r.List)) // the execution, or one that led to it, was given data
-	to := make([]int32, len(r.List))    // 1 + node to which what it created was sent
+	// 1 + the execution that was given data: itself, or the nearest of those that led to it
+	looked := make([]uint32, len(r.List))
+	to := make([]int32, len(r.List)) // 1 + node to which what it created was sent
 	for _, e := range r.order {
-		waited[e] = !r.atomic(e) && r.List[e].Given
-		if p, ok := parent(e); ok {
-			waited[e] = waited[e] || waited[p]
-			if r.List[e].Moves > 0 {
-				for ok && to[p] == 0 {
-					to[p] = r.nodeOf(e) + 1
-					if r.List[p].Given {
-						break
-					}
-					p, ok = parent(p)
-				}
-			}
+		p, ok := parent(e)
+		switch {
+		case !r.atomic(e) && r.List[e].Given:
+			looked[e] = e + 1
+		case ok:
+			looked[e] = looked[p]
+		}
+		if ok && r.List[e].Moves > 0 && looked[p] != 0 && to[looked[p]-1] == 0 {
+			to[looked[p]-1] = r.nodeOf(e) + 1
+		}
+	}
+	there := make([]bool, len(r.List)) // it looks at data that come from where it sends what it creates
+	for i := range r.Transfers {
+		if w := &r.Transfers[i]; to[w.Reader] == w.Store+1 {
+			there[w.Reader] = true
 		}
 	}
 	return change{
 		move: func(e uint32, ns int64) int64 {
-			if p, ok := parent(e); ok && waited[p] {
+			if p, ok := parent(e); ok && looked[p] != 0 && there[looked[p]-1] && to[looked[p]-1] == r.nodeOf(e)+1 {
 				return 0
 			}
 			return ns

@@ -133,3 +133,75 @@ func TestTinyCFs(t *testing.T) {
 		t.Errorf("%d ns are promised; merging %d CFs saves %d", x.GainWallNS, per, want)
 	}
 }
+
+// decided is a run in which node 0 looks at what its own CF has made, then creates a CF for node 1, whose
+// result the next one of node 0 needs. Each message takes 3 ms.
+func decided(rounds int) string {
+	const ms, flight = 1_000_000, 3_000_000
+	var b [2]strings.Builder
+	for n := range b {
+		fmt.Fprintf(&b[n], "#node %d\n#code 1 make atomic at=p.fa:1:1\n#code 2 task atomic at=p.fa:2:1\n"+
+			"#code 3 if if at=p.fa:3:1\n#site 1 code=1 at=p.fa:5:1\n#site 2 code=2 at=p.fa:6:1\n"+
+			"#site 3 code=3 at=p.fa:7:1\n", n)
+		for i := range 2 * rounds {
+			fmt.Fprintf(&b[n], "#df %d x [0 1 %d]\n", i+1, i)
+		}
+		b[n].WriteString("0 Global.onProgramStarted\n")
+	}
+	at := 0
+	say := func(node, at int, format string, args ...any) {
+		fmt.Fprintf(&b[node], "%d %s\n", at, fmt.Sprintf(format, args...))
+	}
+	for i := range rounds {
+		say(0, 0, "CF.onCreated cf=0.%d site=1", 3*i+1)
+		say(0, 0, "CF.onCreated cf=0.%d site=3", 3*i+2)
+		if i > 0 {
+			say(0, 0, "DF.onRequested df=%d cf=0.%d node=1 request=0.%d", 2*i, 3*i+1, i)
+			say(1, 0, "DF.onRequestReceived df=%d from=0 request=0.%d", 2*i, i)
+		}
+	}
+	for i := range rounds {
+		maker, look, task, x, y := 3*i+1, 3*i+2, 3*i+3, 2*i+1, 2*i+2
+		inputs := ""
+		if i > 0 {
+			inputs = fmt.Sprint(y - 2)
+			say(1, at, "DF.onSent df=%s to=0 bytes=40 message=1.%d request=0.%d", inputs, i, i)
+			at += flight
+			say(0, at, "DF.onReceived df=%s from=1 bytes=40 message=1.%d request=0.%d", inputs, i, i)
+		}
+		say(0, at, "CF.onReady 0.%d", maker)
+		say(0, at, "CF.onStarted 0.%d inputs=[%s]", maker, inputs)
+		at += ms
+		say(0, at, "CF.onFinished 0.%d", maker)
+		say(0, at, "DF.onCreate %d 8 0.%d", x, maker)
+		say(0, at, "CF.onReady 0.%d", look)
+		say(0, at, "CF.onStarted 0.%d inputs=[%d]", look, x)
+		say(0, at, "CF.onCreated cf=0.%d site=2 parent=0.%d execution=1", task, look)
+		say(0, at, "CF.onMigrated cf=0.%d to=1 bytes=40", task)
+		say(0, at, "CF.onFinished 0.%d", look)
+		at += flight
+		say(1, at, "CF.onReceived cf=0.%d from=0 bytes=40", task)
+		say(1, at, "CF.onReady 0.%d", task)
+		say(1, at, "CF.onStarted 0.%d", task)
+		at += ms
+		say(1, at, "CF.onFinished 0.%d", task)
+		say(1, at, "DF.onCreate %d 8 0.%d", y, task)
+		say(1, at, "DF.onStored %d 8", y)
+	}
+	for n := range b {
+		say(n, at, "Global.onProgramFinished")
+	}
+	return b[0].String() + b[1].String()
+}
+
+// TestCreatedWhereTheDataAreNot: CFs that another node decides about by data of its own gain nothing if they
+// are created where they run: the data would travel in their place.
+func TestCreatedWhereTheDataAreNot(t *testing.T) {
+	a := analyse(t, decided(10))
+	if l := a.res.Factors.L; l == nil || l.NS < 50e6 {
+		t.Fatalf("no latency: %+v", a.res.Factors)
+	}
+	if x := a.find("migration"); x != nil {
+		t.Errorf("%s %s", x.Text, x.Gain)
+	}
+}
