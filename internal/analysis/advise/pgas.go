@@ -171,15 +171,19 @@ func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name s
 
 // leftLate: threads are late because they left the collective before late.
 func (a *advisor) leftLate(ns int64, one bool, name, call string, evidence map[string]any) {
-	who := words.Say("Threads were late", "Потоки опаздывали")
+	waited := []any{words.Time(ns), a.share(ns), a.whoTookCores()}
+	text := words.Say("Threads were late, mostly at %s, because they left the collective before later than the "+
+		"others, which waited %s (%s) for that. They had no core then: %s",
+		"Потоки опаздывали (дольше всего в %s), потому что позже других выходили из предыдущей коллективной "+
+			"операции: из-за этого остальные ждали %s (%s). У них не было ядра: %s",
+		append([]any{call}, waited...)...)
 	if one {
-		who = words.Say("Thread %s was late", "Поток %s опаздывал", name)
+		text = words.Say("Thread %s was late, mostly at %s, because it left the collective before later than the "+
+			"others: they waited %s (%s) for that. It had no core then: %s",
+			"Поток %s опаздывал (дольше всего в %s), потому что позже других выходил из предыдущей коллективной "+
+				"операции: из-за этого остальные ждали %s (%s). У него не было ядра: %s",
+			append([]any{name, call}, waited...)...)
 	}
-	text := words.Say("%s, mostly at %s, because it left the collective before later than the others: they "+
-		"waited %s (%s) for that. It had no core then: %s",
-		"%s (дольше всего в %s), потому что позже других выходил из предыдущей коллективной операции: из-за этого "+
-			"остальные ждали %s (%s). У него не было ядра: %s",
-		who, call, words.Time(ns), a.share(ns), a.whoTookCores())
 	if h := a.crowded(); h != nil {
 		a.add("late-leaving", 0, ns, coresBound(h), evidence, text)
 		return
