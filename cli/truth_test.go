@@ -88,19 +88,29 @@ var truths = []knownCause{
 			return fmt.Sprintf("-n 2 -w 1 tiny_chains.fa 8 %d %d", 2500/n, n)
 		}, processor: true},
 	{name: "a grid of tiny CFs on two nodes", fault: "-n 2 -w 1 tiny_grid.fa 512 30 2",
-		first: []string{"too-small"}, says: []string{"One CF should do the work of"},
+		also: []string{"far-data", "too-many-nodes"}, first: []string{"too-small"},
+		says:  []string{"One CF should do the work of"},
 		never: []string{"into smaller CFs", "into more CFs", "use smaller fragments"},
 		mend: func(a *advise.Advice) string {
 			n := int(a.Evidence["times"].(float64))
 			return fmt.Sprintf("-n 2 -w 1 tiny_grid.fa %d 30 %d", 512/n, 2*n)
 		}},
 	{name: "a narrow grid of tiny CFs on two nodes", fault: "-n 2 -w 1 tiny_grid.fa 16 1000 2",
-		first: []string{"too-small"}, says: []string{"One CF should do the work of"},
+		also: []string{"far-data", "too-many-nodes"}, first: []string{"too-small"},
+		says:  []string{"One CF should do the work of"},
 		never: []string{"into smaller CFs", "into more CFs", "use smaller fragments"},
 		mend: func(a *advise.Advice) string { // more than a step has: steps become one
 			n := int(a.Evidence["times"].(float64))
 			return fmt.Sprintf("-n 2 -w 1 tiny_grid.fa 16 %d %d", 1000/n, 2*n)
 		}},
+	{name: "a grid of four tiny CFs on two nodes", fault: "-n 2 -w 1 tiny_grid.fa 4 4000 2",
+		also: []string{"far-data", "too-many-nodes"}, first: []string{"too-small"},
+		says:  []string{"One CF should do the work of"},
+		never: []string{"into smaller CFs", "into more CFs", "use smaller fragments"},
+		mend: func(a *advise.Advice) string {
+			n := int(a.Evidence["times"].(float64))
+			return fmt.Sprintf("-n 2 -w 1 tiny_grid.fa 4 %d %d", 4000/n, 2*n)
+		}, processor: true},
 	{name: "one slow CF", fault: "-w 2 slow_cf.fa 1", mended: "-w 2 slow_cf.fa 8",
 		first: []string{"parallelism"}, says: []string{"Divide `slow`"},
 		never: []string{"CFs are too small", "Divide `work`"}},
