@@ -205,10 +205,12 @@ func (s *Simulator) doubts(r *run) []words.Text {
 			"%s своего времени ФВ ждали блокировок. Считается, что и на другой машине будет так же, кто бы ни "+
 				"держал их там.", words.Share{Part: g.locked, Whole: g.useful + g.locked})
 	}
-	if slices.Contains(g.m.Info.Off, trace.KindIdle.String()) {
-		doubt("When workers were parked was not recorded (%s), so costs include the time for which they waited.",
-			"Не записано, когда рабочие потоки бездействовали (%s), поэтому в издержки вошло ожидание.",
-			trace.KindIdle.String())
+	for _, kind := range []trace.Kind{trace.KindIdle, trace.KindBusy} {
+		if off := kind.String(); slices.Contains(g.m.Info.Off, off) {
+			doubt("When workers were parked was not recorded (%s), so costs include the time for which they waited.",
+				"Не записано, когда рабочие потоки бездействовали (%s), поэтому в издержки вошло ожидание.", off)
+			break
+		}
 	}
 	if g.steals > 0 {
 		doubt("Stolen CFs go to the nodes that stole them in the recorded run.",

@@ -432,9 +432,11 @@ func TestDoubts(t *testing.T) {
 		"much: `work`.") || strings.Contains(doubts(bag([]int{1, 1, 1, 1, 1}), 2), "fewer") {
 		t.Errorf("%s\n%s", plain, got)
 	}
-	if got := doubts(`#run {"ended":"done","off":["GlobalEvents.onIdle"]}`+"\n"+plain, 1); !strings.HasPrefix(got,
-		"When workers were parked was not recorded (GlobalEvents.onIdle), so costs include") {
-		t.Error(got)
+	for _, off := range []string{"GlobalEvents.onIdle", "GlobalEvents.onBusy"} {
+		if got := doubts(`#run {"ended":"done","off":["`+off+`"]}`+"\n"+plain, 1); !strings.HasPrefix(got,
+			"When workers were parked was not recorded ("+off+"), so costs include") {
+			t.Error(got)
+		}
 	}
 	if got := doubts(writes, 1) + doubts(plain, 1); got != "" {
 		t.Errorf("on the recorded machine, and without locks and values: %s", got)
