@@ -114,7 +114,17 @@ names the code fragments, links and data fragments that cost the time.`,
 
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var verbs []string
+			for _, c := range cmd.Commands() {
+				verbs = append(verbs, c.Name())
+			}
+			return console.Misuse("unknown command %q%s", args[0], didYouMean(args[0], "", verbs))
+		},
+		Version: readVersion().Version,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(verbsOfMany, cmd.Name()) {
 				crew.SayIfAlone()
@@ -127,10 +137,21 @@ names the code fragments, links and data fragments that cost the time.`,
 			return cmd.Help()
 		},
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetIn(io.In)
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+			var flags []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if !f.Hidden {
+					flags = append(flags, f.Name)
+				}
+			})
+			return console.Misuse("%w%s", err, didYouMean(unknown.GetSpecifiedName(), "--", flags))
+		}
 		return console.Misuse("%w", flagError(err))
 	})
 	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
@@ -140,6 +161,15 @@ names the code fragments, links and data fragments that cost the time.`,
 		root.AddCommand(command(io))
 	}
 	return root
+}
+
+// didYouMean is "; did you mean X?", or "" if nothing is near.
+func didYouMean(name, dashes string, candidates []string) string {
+	near := words.Nearest(name, candidates)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + dashes + near + "?"
 }
 
 // flagError words a value that is no number without the function that found so.

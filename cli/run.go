@@ -212,8 +212,10 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 		}
 		o.holds[h[:i]] = d
 	}
-	if o.noTrace && (o.out != "" || o.report.json != "" || o.report.by != "") {
-		return console.Misuse("run: --no-trace records nothing: -o, --json and --by make no sense with it")
+	for _, flag := range []string{"output", "json", "html", "csv", "by", "full", "all", "windows", "window"} {
+		if o.noTrace && f.Changed(flag) {
+			return console.Misuse("run: --no-trace records nothing: --%s makes no sense with it", flag)
+		}
 	}
 	if err := o.checkBalance(); err != nil {
 		return err

@@ -1,5 +1,7 @@
 package words
 
+import "strings"
+
 // Distance counts the letters to insert, remove, change or swap with their neighbour to get from a to b;
 // beyond limit it may return any number above it.
 func Distance(a, b string, limit int) int {
@@ -27,4 +29,16 @@ func Distance(a, b string, limit int) int {
 		}
 	}
 	return table[len(a)][len(b)]
+}
+
+// Nearest returns the candidate that name was probably meant to be, in any case; "" if none is near.
+func Nearest(name string, candidates []string) string {
+	limit := 1 + min(len(name), 10)/5
+	best, least := "", limit+1
+	for _, c := range candidates {
+		if d := Distance(strings.ToLower(name), strings.ToLower(c), limit); d < least {
+			best, least = c, d
+		}
+	}
+	return best
 }

@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/words"
 )
@@ -66,17 +65,8 @@ func sortWarnings(ws []Warning) []Warning {
 	return ws
 }
 
-// nearest returns the candidate that name was probably meant to be, in any case; "" if none is near.
-func nearest(name string, candidates []string) string {
-	limit := 1 + min(len(name), 10)/5
-	best, least := "", limit+1
-	for _, c := range candidates {
-		if d := words.Distance(strings.ToLower(name), strings.ToLower(c), limit); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
+// nearest is what a name was probably meant to be.
+var nearest = words.Nearest
 
 // didYouMean is "; did you mean X?", or "" if nothing is near.
 func didYouMean(name string, candidates []string) string { return meant(nearest(name, candidates)) }
