@@ -102,13 +102,13 @@ func (b *tab) manyEvents(total int64, tasks int) {
 		want int64
 	}{{"End", total}, {"Home", 1}} {
 		query[bool](b,
-			`(e => { e.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})); return true })(document.querySelector("main .list [role=region]"))`, at.key)
-		b.wait(`(%s) && document.querySelector("main .list .picked")?.ariaRowIndex === "%d"`, full, at.want)
+			`(e => { e.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})); return true })(document.querySelector("main .list [role=table]"))`, at.key)
+		b.wait(`(%s) && document.querySelector("main .list .picked")?.ariaRowIndex === "%d"`, full, at.want+1) // the head is row 1
 		b.wait(`new URLSearchParams(location.search).has("t")`)
 	}
 	// By the scroll bar to the middle.
 	query[bool](b,
-		`(e => { e.scrollTop = e.scrollHeight / 2; return true })(document.querySelector("main .list [role=region]"))`)
+		`(e => { e.scrollTop = e.scrollHeight / 2; return true })(document.querySelector("main .list [role=table]"))`)
 	b.wait(`(%s) && Math.abs(Number(%s[0].ariaRowIndex) / %d - 0.5) < 0.01`, full, rows, total)
 	b.picture("big-events-middle")
 
