@@ -131,6 +131,10 @@ func (in Input) advice(f *facts) []Advice {
 		a.offProcessor()
 		a.extraCores()
 		a.contention()
+		if a.openMP() {
+			a.serial()
+			a.uneven()
+		}
 		a.parallelism()
 		a.fewerWorkers()
 	}
@@ -216,9 +220,6 @@ func (a *advisor) named(code string) string {
 	}
 	return "`" + code + "`"
 }
-
-// openMP tells whether the program uses OpenMP: what it is advised to do is in that language.
-func (a *advisor) openMP() bool { return a.facts != nil && a.facts.m.OpenMP() }
 
 // statement is the place of a statement, which is 1 + its number: "mxm.fa:12"; "" where it is not known.
 func (a *advisor) statement(site uint32) string {

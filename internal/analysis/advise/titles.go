@@ -41,6 +41,10 @@ var titles = map[string]words.Phrase{
 	"locators-disagree": {"Locators of data and CFs disagree", "Локаторы данных и ФВ не согласованы"},
 	"never-freed":       {"Data is kept longer than needed", "Данные хранятся дольше, чем нужны"},
 
+	"serial-code": {"One thread works outside of parallel regions, the others wait",
+		"Вне параллельных областей работает один поток, остальные ждут"},
+	"uneven-loop": {"Threads wait at barriers for the slowest one", "Потоки ждут у барьеров самого медленного"},
+
 	"start-up": {"Start-up and shutdown take much of the run",
 		"Большую часть времени занимают начало и завершение"},
 	"late-thread": {"One thread comes last: give it less work",
@@ -132,6 +136,8 @@ var waits = map[string]func(e evidence) Waits{
 	},
 	"parallelism":       parts("nowhere"),
 	"fewer-workers":     factors("S"),
+	"serial-code":       parts("nowhere"),
+	"uneven-loop":       func(evidence) Waits { return Waits{Factors: []string{"S"}, DF: barrier} },
 	"too-many-nodes":    factors("L"),
 	"too-many-workers":  parts("dispatch", "preempt"),
 	"preempted":         parts("preempt"),
