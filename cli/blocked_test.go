@@ -34,7 +34,13 @@ func runBlocked(t *testing.T, args string) *blockedReport {
 	if err := os.CopyFS(dir, os.DirFS("../examples/blocked")); err != nil {
 		t.Fatal(err)
 	}
-	_, stderr, code, err := shell(dir, lunaHome(t), "whyslow run -q --json=r.json "+args)
+	return reportOf(t, dir, "whyslow run -q --json=r.json "+args)
+}
+
+// reportOf is the report that a command writes to r.json. The factors in it add up.
+func reportOf(t *testing.T, dir, command string) *blockedReport {
+	t.Helper()
+	_, stderr, code, err := shell(dir, lunaHome(t), command)
 	if err != nil || code != 0 {
 		t.Fatal(err, code, stderr)
 	}
@@ -119,6 +125,25 @@ func TestSpinningNeighbours(t *testing.T) {
 		t.Errorf("of %d ns only %d are measured", u.NS, u.Measured)
 	}
 	if preempted == 0 || w*10 > preempted {
+		t.Errorf("pre-empted for %d ns, waited for %d ns", preempted, w)
+	}
+}
+
+// TestOpenMPNeighbours: likewise threads of an OpenMP program that only compute.
+func TestOpenMPNeighbours(t *testing.T) {
+	if !hasOMP() {
+		t.Skip("no OpenMP run-time system here that can be recorded")
+	}
+	if _, err := os.Stat("/proc/thread-self/schedstat"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../examples/openmp")); err != nil {
+		t.Fatal(err)
+	}
+	r := reportOf(t, dir, fmt.Sprintf("gcc -O2 -g -fopenmp -o mended mended.c && "+
+		"OMP_NUM_THREADS=%d whyslow omp -q --json=r.json -- ./mended 8000", 4*runtime.NumCPU()))
+	if preempted, w := r.Factors["O"].Parts["preempt"], r.Factors["W"].NS; preempted == 0 || w*10 > preempted {
 		t.Errorf("pre-empted for %d ns, waited for %d ns", preempted, w)
 	}
 }

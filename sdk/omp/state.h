@@ -23,6 +23,7 @@
 
 enum { OMP_SHORT = 1000 };      /* ns */
 enum { OMP_SPAN = 1000000 };    /* ns between two readings of a thread's clock */
+enum { OMP_OFF = 2000 };        /* ns off the core that a reading may be wrong by */
 enum { OMP_IDS = 4096 };        /* numbers of CFs that a thread takes at once */
 enum { OMP_CACHE_LINE = 64 };
 
@@ -142,7 +143,7 @@ typedef struct omp_thread {
     int64_t asked;         /* since when it has been waiting for a mutex; 0: it is not */
     ws_cf holder;          /* who had it then */
     int64_t read, cpu, queued; /* when its clock was read last, and what that said */
-    int64_t faults;
+    int64_t switches;      /* voluntary ones, when they were read last */
     int stat;              /* /proc/self/task/N/schedstat; -1: none */
     uint64_t flushes, cancels, reductions;
     struct omp_thread *link; /* in omp_threads */
@@ -220,13 +221,23 @@ static int64_t omp_queued(const omp_thread *th) {
     return sscanf(text, "%lld %lld", &ran, &waited) == 2 ? waited : -1;
 }
 
-/* omp_read_clock records how the thread has spent the time since the last reading, up to t, which is now. */
+/* omp_switches returns how often the thread has given its core up, -1 where the kernel does not tell. */
+static int64_t omp_switches(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nvcsw : -1;
+}
+
+/* omp_read_clock records how the thread has spent the time since the last reading, up to t, which is now. A
+ * hypervisor takes time that no queue knows of: a thread that did not give its core up was not blocked, so all
+ * that it was off its core counts as time in the queue. */
 static void omp_read_clock(omp_thread *th, int64_t t) {
     if (t - th->read < OMP_SPAN) return;
-    int64_t cpu = ws_thread_cpu(), queued = omp_queued(th);
-    if (th->read)
-        ws_thread_time_at(th->s, t, 0, t - th->read, cpu - th->cpu,
-                          queued < 0 || th->queued < 0 ? -1 : queued - th->queued, 0);
+    int64_t cpu = ws_thread_cpu(), queued = omp_queued(th), switches = th->switches;
+    int64_t ran = cpu - th->cpu, waited = queued < 0 || th->queued < 0 ? -1 : queued - th->queued;
+    if (t - th->read - ran >= OMP_OFF) th->switches = omp_switches();
+    if (waited >= 0 && switches >= 0 && th->switches == switches && waited < t - th->read - ran)
+        waited = t - th->read - ran;
+    if (th->read) ws_thread_time_at(th->s, t, 0, t - th->read, ran, waited, 0);
     th->read = t, th->cpu = cpu, th->queued = queued;
 }
 
