@@ -48,7 +48,8 @@ static void omp_on_thread_begin(int type, ompt_data *data) {
     snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", (long)syscall(SYS_gettid));
     th->stat = open(path, O_RDONLY | O_CLOEXEC);
     th->now = 0, th->asked = 0;
-    th->read = ws_now(), th->cpu = ws_thread_cpu(), th->queued = omp_queued(th), th->switches = omp_switches();
+    th->read = ws_now(), th->cpu = ws_thread_cpu();
+    th->queued = omp_queued(th), th->switches = omp_switches();
     omp_mine = th;
 }
 

@@ -227,9 +227,9 @@ static int64_t omp_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) == 0 ? u.ru_nvcsw : -1;
 }
 
-/* omp_read_clock records how the thread has spent the time since the last reading, up to t, which is now. A
- * hypervisor takes time that no queue knows of: a thread that did not give its core up was not blocked, so all
- * that it was off its core counts as time in the queue. */
+/* omp_read_clock records how the thread has spent the time since the last reading, up to t, which is now.
+ * A hypervisor takes time that no queue knows of: a thread that did not give its core up was not blocked, so
+ * all that it was off its core counts as time in the queue. */
 static void omp_read_clock(omp_thread *th, int64_t t) {
     if (t - th->read < OMP_SPAN) return;
     int64_t cpu = ws_thread_cpu(), queued = omp_queued(th), switches = th->switches;
