@@ -64,7 +64,7 @@ LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestDocs$$/^extending|^
 SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|5_1|6|13|14)|^Test(ComparingMoreOftenHelps|DamageAnywhere|$\
 	BuildsWithout|DescribeForgets|Stuck|RegularEvents|RoundTripRandomEvents|ManyStreams|$\
 	TypingOfExpressions|OnDisk|Partial|ManyStreamsWritten|ManyDefinitions|ShareGolden|ShareRecorded|$\
-	MemoryOf(DFs|CFs)|EveryKind|Predicted|EventsByHandOfALongCF|GreedyDefinitions|Growing|Goldens|FewSnapshots)$$
+	MemoryOf(DFs|CFs)|Predicted|EventsByHandOfALongCF|GreedyDefinitions|Growing|Goldens|FewSnapshots)$$
 SEQUENTIAL_IN := ./internal/analysis/slou ./internal/model ./internal/record/modules ./internal/run/engine \
 	./internal/show/api ./internal/show/live ./trace
 BENCH_LEFT := TestQuick/^(cf|size|page|watched|follow|share|stream)$$
