@@ -151,7 +151,7 @@ func (c *knownCause) check(a *account) (faults []string) {
 		wrong("%s comes first, not %v: %s", a.list[first].ID, c.first, a.list[first].Text)
 	}
 	for i := range a.list[:max(len(a.list)-1, 0)] {
-		if x, y := &a.list[i], &a.list[i+1]; y.Share > x.Share && x.ID != "start-up" {
+		if x, y := &a.list[i], &a.list[i+1]; y.Share > x.Share && x.ID != "start-up" && !y.Useless(a.wall) {
 			wrong("%s (%s) comes before %s (%s)", x.ID, x.Gain, y.ID, y.Gain)
 		}
 	}

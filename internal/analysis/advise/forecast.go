@@ -29,6 +29,7 @@ const (
 	MostSimulated = 20_000
 	mostWorkers   = 4096 // likewise, of all nodes
 	mostOff       = 0.05 // by how much the simulation of the run itself may be wrong
+	noGain        = 0.01 // what saves less of the run's time in the simulation comes after all other advice
 )
 
 // Forecast says what the predictions of advice rest on.
@@ -148,7 +149,20 @@ func Predict(ctx context.Context, list []Advice, res *slou.Result,
 		}
 		*x = x.In(words.English)
 	}
+	last := func(x Advice) int {
+		if x.Useless(f.sim.WallNS()) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(x, y Advice) int { return cmp.Compare(last(x), last(y)) })
 	return of, nil
+}
+
+// Useless tells whether the simulation found that following the advice gains nothing worth it, in a run of
+// that many nanoseconds.
+func (x *Advice) Useless(wallNS int64) bool {
+	return x.PredictedWallNS > 0 && !x.Blocking && float64(wallNS-x.PredictedWallNS) < noGain*float64(wallNS)
 }
 
 // on simulates the run on a machine.

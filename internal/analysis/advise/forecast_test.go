@@ -59,6 +59,28 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// What the simulation finds useless comes last, whatever its bound.
+func TestUselessComesLast(t *testing.T) {
+	moved := false
+	for _, pair := range []string{"one-node", "distribution", "far-data", "parallelism", "order", "asked-again",
+		"migration", "too-small-to-send", "late-transfer", "crossed", "too-many-nodes"} {
+		a := recorded(t, pair, "fault")
+		if f, err := a.predict(); err != nil || f == nil {
+			t.Fatalf("%s: %+v, %v", pair, f, err)
+		}
+		for i := range a.list[1:] {
+			x, y := &a.list[i], &a.list[i+1]
+			if x.Useless(a.m.Wall()) && !y.Useless(a.m.Wall()) {
+				t.Errorf("%s: %s (%s) comes before %s", pair, x.ID, x.Predicted, y.ID)
+			}
+			moved = moved || y.Useless(a.m.Wall()) && !x.Useless(a.m.Wall()) && y.Share > x.Share
+		}
+	}
+	if !moved {
+		t.Error("none has a larger bound than what comes before it: too little to see anything")
+	}
+}
+
 // Stealing is predicted where no distribution is better.
 func TestPredictStealing(t *testing.T) {
 	how, was, is, err := advise.Stolen(context.Background(), recorded(t, "distribution", "fault").m)
