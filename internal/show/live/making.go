@@ -55,8 +55,12 @@ func (r *Run) Ready() bool {
 
 // canSpill tells whether a snapshot with so many events can have its columns on disk.
 func (r *Run) canSpill(events uint64) bool {
-	return r.opt.Spill && events <= uint64(r.opt.Memory/4*3/heldBytes) &&
-		memory.CanSpill(int64(events)*spilledBytes, memory.SpillDirs(r.dir)...)
+	return r.opt.Spill && events <= uint64(r.opt.Memory/4*3/heldBytes) && r.onDisk(events)
+}
+
+// onDisk tells whether there is room on disk for so many events.
+func (r *Run) onDisk(events uint64) bool {
+	return memory.CanSpill(int64(events)*spilledBytes, memory.SpillDirs(r.dir)...)
 }
 
 // refresh starts making a snapshot if there is something new, it is time, and either somebody watches or a

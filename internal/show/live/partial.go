@@ -45,7 +45,12 @@ func (s *Snapshot) Whole() error {
 	if s.whole() {
 		return nil
 	}
-	return &Partial{int64(s.Reader.Events()) * snapshotBytes * (1 + keepParts), s.run.opt.Memory, s.exported}
+	events := uint64(s.Reader.Events())
+	need := int64(events) * snapshotBytes * (1 + keepParts)
+	if o := s.run.opt; o.Spill && s.run.onDisk(events) {
+		need = min(need, int64(events)*heldBytes/3*4)
+	}
+	return &Partial{need, s.run.opt.Memory, s.exported}
 }
 
 // Exported is the part of the run that an exported trace has; nil: all of it.
