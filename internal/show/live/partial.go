@@ -48,7 +48,7 @@ func (s *Snapshot) Whole() error {
 	events := uint64(s.Reader.Events())
 	need := int64(events) * snapshotBytes * (1 + keepParts)
 	if o := s.run.opt; o.Spill && s.run.onDisk(events) {
-		need = min(need, int64(events)*heldBytes/3*4)
+		need = max(int64(events)*heldBytes/3*4, o.Memory/10*11) // what is nearly enough would look like enough
 	}
 	return &Partial{need, s.run.opt.Memory, s.exported}
 }
