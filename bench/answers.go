@@ -204,11 +204,14 @@ func (a *asker) measure(q question, wall int64, n int) (ms []float64, err error)
 	return ms, nil
 }
 
-// look finds some CFs to ask about.
+// look finds some CFs to ask about: at 20 moments, then in longer intervals from there if nothing ran.
 func (a *asker) look(wall int64) error {
-	for i := range int64(20) {
-		at := wall * i / 20
-		text, err := a.ask(fmt.Sprintf("/boxes?from=%d&to=%d&lanes=0-3", at, at+1+wall/100_000))
+	for i := range int64(80) {
+		at, long := wall*(i%20)/20, []int64{100_000, 1000, 100, 20}[i/20]
+		if i%20 == 0 && len(a.cfs) > 0 {
+			break
+		}
+		text, err := a.ask(fmt.Sprintf("/boxes?from=%d&to=%d&lanes=0-3", at, at+1+wall/long))
 		if err != nil {
 			return err
 		}
