@@ -160,9 +160,10 @@ func Predict(ctx context.Context, list []Advice, res *slou.Result,
 }
 
 // Useless tells whether the simulation found that following the advice gains nothing worth it, in a run of
-// that many nanoseconds.
+// that many nanoseconds. Advice that never promised a shorter run, such as fewer workers, is not.
 func (x *Advice) Useless(wallNS int64) bool {
-	return x.PredictedWallNS > 0 && !x.Blocking && float64(wallNS-x.PredictedWallNS) < noGain*float64(wallNS)
+	return x.PredictedWallNS > 0 && x.GainWallNS > 0 && !x.Blocking &&
+		float64(wallNS-x.PredictedWallNS) < noGain*float64(wallNS)
 }
 
 // on simulates the run on a machine.
