@@ -66,8 +66,16 @@ func (a *advisor) uneven() {
 		return c.NS
 	}
 	_, all := largest(a.res.Causes, waits)
+	_, late := largest(a.res.Causes, func(c *slou.Cause) int64 {
+		if c.Factor == slou.FactorO.String() && (strings.HasPrefix(c.Consumer, "for ") ||
+			strings.HasPrefix(c.Consumer, "parallel ")) {
+			return c.NS
+		}
+		return 0
+	})
+	all -= late // who comes last because it had no core has no more to do than the others
 	c := a.top(waits, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
-	if all == 0 {
+	if all <= 0 {
 		return
 	}
 	where, evidence := c.Consumer, map[string]any{"consumer": c.Consumer, "waited_ns": all}
@@ -94,18 +102,17 @@ func (a *advisor) uneven() {
 // if none is recorded; shares is how many CFs it has if every thread has one share each time.
 func (a *advisor) loop(region string) (loop *slou.Fragment, shares int64) {
 	m := a.facts.m
-	inside, threads := map[int]bool{}, map[model.CF]bool{}
+	inside, threads := map[string]bool{}, map[model.CF]bool{}
 	for i, parent := range m.Parent {
 		if parent == 0 || m.Codes[m.CodeOf(parent)].Name != region {
 			continue
 		}
 		threads[parent] = true
-		inside[m.CodeOf(model.CF(i))] = true
+		inside[m.Codes[m.CodeOf(model.CF(i))].Name] = true
 	}
-	for code := range inside {
-		name := m.Codes[code].Name
-		if f := a.fragment(name); f != nil && strings.HasPrefix(name, "for ") &&
-			(loop == nil || f.UsefulNS > loop.UsefulNS) {
+	for i := range a.res.Fragments {
+		f := &a.res.Fragments[i]
+		if inside[f.Code] && strings.HasPrefix(f.Code, "for ") && (loop == nil || f.UsefulNS > loop.UsefulNS) {
 			loop = f
 		}
 	}
