@@ -122,7 +122,7 @@ names the code fragments, links and data fragments that cost the time.`,
 			for _, c := range cmd.Commands() {
 				verbs = append(verbs, c.Name())
 			}
-			return console.Misuse("unknown command %q%s", args[0], didYouMean(args[0], "", verbs))
+			return console.Misuse("unknown command %q%s", args[0], words.DidYouMean(args[0], verbs))
 		},
 		Version: readVersion().Version,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
@@ -147,10 +147,10 @@ names the code fragments, links and data fragments that cost the time.`,
 			var flags []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {
 				if !f.Hidden {
-					flags = append(flags, f.Name)
+					flags = append(flags, "--"+f.Name)
 				}
 			})
-			return console.Misuse("%w%s", err, didYouMean(unknown.GetSpecifiedName(), "--", flags))
+			return console.Misuse("%w%s", err, words.DidYouMean("--"+unknown.GetSpecifiedName(), flags))
 		}
 		return console.Misuse("%w", flagError(err))
 	})
@@ -161,15 +161,6 @@ names the code fragments, links and data fragments that cost the time.`,
 		root.AddCommand(command(io))
 	}
 	return root
-}
-
-// didYouMean is "; did you mean X?", or "" if nothing is near.
-func didYouMean(name, dashes string, candidates []string) string {
-	near := words.Nearest(name, candidates)
-	if near == "" {
-		return ""
-	}
-	return "; did you mean " + dashes + near + "?"
 }
 
 // flagError words a value that is no number without the function that found so.

@@ -42,3 +42,14 @@ func Nearest(name string, candidates []string) string {
 	}
 	return best
 }
+
+// DidYouMean ends a message about an unknown name: "; did you mean X?", or "" if no candidate is near.
+func DidYouMean(name string, candidates []string) string { return Meant(Nearest(name, candidates)) }
+
+// Meant is DidYouMean of what was found near; "" of "".
+func Meant(near string) string {
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + near + "?"
+}

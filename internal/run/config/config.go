@@ -18,8 +18,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Names of the configuration files.
@@ -63,18 +61,4 @@ func sortWarnings(ws []Warning) []Warning {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
 	return ws
-}
-
-// nearest is what a name was probably meant to be.
-var nearest = words.Nearest
-
-// didYouMean is "; did you mean X?", or "" if nothing is near.
-func didYouMean(name string, candidates []string) string { return meant(nearest(name, candidates)) }
-
-// meant is didYouMean of what was found near.
-func meant(near string) string {
-	if near == "" {
-		return ""
-	}
-	return "; did you mean " + near + "?"
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -100,7 +101,7 @@ func (f *file) namespaces(o *hujson.Object) (list []Event) {
 			continue
 		}
 		if !standardNamespace(m.key) {
-			if n := nearest(m.key, namespaces()); n != "" {
+			if n := words.Nearest(m.key, namespaces()); n != "" {
 				f.warn(m.at, "%s is taken for a namespace of your own; did you mean %s?", m.key, n)
 			}
 		}
@@ -252,7 +253,7 @@ func (f *file) unlisted(ev *Events) {
 				continue
 			}
 			text := r.String() + " is not listed in \"eventsSettings\": it stays off"
-			if n := nearest(r.Namespace, namespaces()); n != "" && !standardNamespace(r.Namespace) {
+			if n := words.Nearest(r.Namespace, namespaces()); n != "" && !standardNamespace(r.Namespace) {
 				text = fmt.Sprintf("there is no namespace %s; did you mean %s?", r.Namespace, n)
 			}
 			if _, known := trace.KindByName(r.Namespace, r.Name); standardNamespace(r.Namespace) && !known {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 )
 
@@ -132,7 +133,7 @@ func groupSwitches(flags []string, groups []Group, source string) (map[string]Sw
 			return nil, fmt.Errorf("%s: %q is neither on nor off", pos, f[i+1:])
 		}
 		if !slices.Contains(names, name) {
-			hint := cmp.Or(didYouMean(name, names), "; there are "+strings.Join(names, ", "))
+			hint := cmp.Or(words.DidYouMean(name, names), "; there are "+strings.Join(names, ", "))
 			if len(names) == 0 {
 				hint = "; it has no groups"
 			}
@@ -234,5 +235,5 @@ func fromText(p *prof.Param, text string) (any, bool) {
 func (p *Plan) noModule(given string) error {
 	names := namesOf(p.Modules, func(m ModuleState) string { return m.Name })
 	return fmt.Errorf("there is no module %s%s", given,
-		cmp.Or(meant(nearModule(given, names)), "; there are "+strings.Join(names, ", ")))
+		cmp.Or(words.Meant(nearModule(given, names)), "; there are "+strings.Join(names, ", ")))
 }

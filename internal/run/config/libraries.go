@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 )
 
@@ -127,7 +128,7 @@ func (m *ModuleState) findLibrary(in Input) error {
 			where = "it is not in " + strings.Join(in.dirs(), ", ")
 		}
 		return fmt.Errorf("module %s is on (%s), but its library %s is not found: %s%s", m.Name, m.because(),
-			library, where, meant(nearModule(m.Name, moduleNames(in.Known))))
+			library, where, words.Meant(nearModule(m.Name, moduleNames(in.Known))))
 	}
 	if path != "" {
 		m.Library = path

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 )
 
@@ -100,7 +101,7 @@ func (f *file) global(o *hujson.Object) (s *Switch) {
 
 // module reads the settings of one module.
 func (f *file) module(m member, known []prof.ModuleInfo) (s Module, ok bool) {
-	if nearest(m.key, []string{"globalSettings"}) != "" {
+	if words.Nearest(m.key, []string{"globalSettings"}) != "" {
 		f.warn(m.at, "unknown key %q; did you mean \"globalSettings\"?", m.key)
 		return s, false
 	}
@@ -241,7 +242,7 @@ func wanted(p *prof.Param) string {
 func noParam(name string, info *prof.ModuleInfo) string {
 	names := namesOf(info.Params, func(p prof.Param) string { return p.Name })
 	text := fmt.Sprintf("%s has no parameter %q", info.Name, name)
-	switch n := nearest(name, names); {
+	switch n := words.Nearest(name, names); {
 	case n != "":
 		return fmt.Sprintf("%s; did you mean %q?", text, n)
 	case len(names) == 0:
@@ -279,5 +280,5 @@ func nearModule(name string, modules []string) string {
 	if n := strings.TrimPrefix(name, "lib") + "_module"; slices.Contains(modules, n) {
 		return n
 	}
-	return nearest(name, modules)
+	return words.Nearest(name, modules)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -107,12 +108,12 @@ func eventNames(ns string) []string { return standard().events[ns] }
 // noEvent says that a standard namespace has no such event, and what was probably meant.
 func noEvent(ns, name string) string {
 	text := fmt.Sprintf("there is no event %s.%s", ns, name)
-	if n := nearest(name, eventNames(ns)); n != "" {
-		return text + meant(ns+"."+n)
+	if n := words.Nearest(name, eventNames(ns)); n != "" {
+		return text + words.Meant(ns+"."+n)
 	}
 	for _, other := range namespaces() {
 		if slices.Contains(eventNames(other), name) {
-			return text + meant(other+"."+name)
+			return text + words.Meant(other+"."+name)
 		}
 	}
 	return text

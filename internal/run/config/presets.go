@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -51,7 +52,7 @@ func FindPreset(name string) (*Preset, error) {
 	}
 	names := PresetNames()
 	return nil, fmt.Errorf("--preset %s: there is no such preset%s", name,
-		cmp.Or(didYouMean(name, names), "; there are "+strings.Join(names, ", ")))
+		cmp.Or(words.DidYouMean(name, names), "; there are "+strings.Join(names, ", ")))
 }
 
 // presetChoices turn --preset into what --events and --modules say.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -204,8 +205,8 @@ func (p *Plan) checkEvents(in Input, ev *Events) error {
 				strings.Join(eventNames(ns), ", "))
 		case standardNamespace(ns):
 			return fmt.Errorf("%s: %s", c.pos, noEvent(ns, name))
-		case !slices.Contains(spaces, ns) && nearest(ns, spaces) != "":
-			return fmt.Errorf("%s: there is no namespace %s%s", c.pos, ns, didYouMean(ns, spaces))
+		case !slices.Contains(spaces, ns) && words.Nearest(ns, spaces) != "":
+			return fmt.Errorf("%s: there is no namespace %s%s", c.pos, ns, words.DidYouMean(ns, spaces))
 		case isPattern(name):
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // Points of rules other than "return X".
@@ -42,15 +44,15 @@ func (r Rule) Known() bool {
 
 // ParseRule reads before or after, and a point. The error says which part cannot be understood.
 func ParseRule(text string) (Rule, error) {
-	words := strings.Fields(text)
-	if len(words) == 0 || words[0] != "before" && words[0] != "after" {
+	parts := strings.Fields(text)
+	if len(parts) == 0 || parts[0] != "before" && parts[0] != "after" {
 		first := "nothing"
-		if len(words) > 0 {
-			first = fmt.Sprintf("%q", words[0])
+		if len(parts) > 0 {
+			first = fmt.Sprintf("%q", parts[0])
 		}
 		return Rule{}, fmt.Errorf("a rule begins with before or after, not with %s", first)
 	}
-	r := Rule{Before: words[0] == "before", Point: strings.Join(words[1:], " ")}
+	r := Rule{Before: parts[0] == "before", Point: strings.Join(parts[1:], " ")}
 	switch x, ret := r.Return(); {
 	case ret && strings.HasSuffix(x, ";"):
 		return Rule{}, fmt.Errorf("leave out the ; of %q", r.Point)
@@ -59,11 +61,11 @@ func ParseRule(text string) (Rule, error) {
 	case r.Point == "return":
 		return Rule{}, fmt.Errorf("return what? Write \"return %s\" or another value", Statuses[0])
 	case r.Point == "":
-		return Rule{}, fmt.Errorf("%s what? %s", words[0], pointsText)
+		return Rule{}, fmt.Errorf("%s what? %s", parts[0], pointsText)
 	}
 	for _, p := range []string{PointBlock, PointForeign, PointEntry} {
-		if nearest(r.Point, []string{p}) != "" {
-			return Rule{}, fmt.Errorf("there is no point %q%s", r.Point, didYouMean(r.Point, []string{p}))
+		if words.Nearest(r.Point, []string{p}) != "" {
+			return Rule{}, fmt.Errorf("there is no point %q%s", r.Point, words.DidYouMean(r.Point, []string{p}))
 		}
 	}
 	return Rule{}, fmt.Errorf("there is no point %q; %s", r.Point, pointsText)

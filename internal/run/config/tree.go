@@ -13,6 +13,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 )
 
@@ -175,8 +176,8 @@ func (f *file) wrong(m member, want string) {
 // unknown warns of a key that has no meaning here.
 func (f *file) unknown(m member, where string, known []string) {
 	hint := "; it can have " + strings.Join(known, ", ")
-	if n := nearest(m.key, known); n != "" {
-		hint = meant(strconv.Quote(n))
+	if n := words.Nearest(m.key, known); n != "" {
+		hint = words.Meant(strconv.Quote(n))
 	}
 	f.warn(m.at, "unknown key %q in %s%s", m.key, where, hint)
 }
