@@ -3,10 +3,9 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
@@ -48,15 +47,13 @@ func tryOpenMP(ctx context.Context) Finding {
 		return failed(err)
 	}
 	defer os.RemoveAll(dir)
-	source, program, traceDir := filepath.Join(dir, "trial.c"), filepath.Join(dir, "trial"),
-		filepath.Join(dir, "trace")
-	if err := errors.Join(os.WriteFile(source, []byte(trialOpenMP), 0o666), os.Mkdir(traceDir, 0o777)); err != nil {
+	compiler := cmp.Or(os.Getenv("CC"), "cc")
+	program, traceDir, wrong, err := trial(ctx, dir, trialOpenMP, append(strings.Fields(compiler), "-fopenmp")...)
+	if err != nil {
 		return failed(err)
 	}
-	compiler := cmp.Or(os.Getenv("CC"), "cc")
-	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, compiler, "-fopenmp", "-o", program, source); err != nil {
-		f.OK, f.Value = true, fmt.Sprintf("not tried: %s -fopenmp cannot compile: %v", compiler,
-			cmp.Or(collectors.FirstError(stderr), err.Error()))
+	if wrong != "" {
+		f.OK, f.Value = true, fmt.Sprintf("not tried: %s -fopenmp cannot compile: %s", compiler, wrong)
 		f.Advice = "name a compiler that can in the environment variable CC"
 		return f
 	}

@@ -70,15 +70,12 @@ func tryShmem(ctx context.Context, oshrun string, v launch.Version, library stri
 		return failed(err)
 	}
 	defer os.RemoveAll(dir)
-	source, program, traceDir := filepath.Join(dir, "trial.c"), filepath.Join(dir,
-		"trial"), filepath.Join(dir, "trace")
-	if err := errors.Join(os.WriteFile(source, []byte(trialSource), 0o666),
-		os.Mkdir(traceDir, 0o777)); err != nil {
+	program, traceDir, wrong, err := trial(ctx, dir, trialSource, "oshcc")
+	if err != nil {
 		return failed(err)
 	}
-	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, "oshcc", "-o", program, source); err != nil {
-		return f.bad(fmt.Sprintf("oshcc cannot compile: %v", cmp.Or(collectors.FirstError(stderr), err.Error())),
-			"install gcc and libopenmpi-dev, of the same version as oshrun")
+	if wrong != "" {
+		return f.bad("oshcc cannot compile: "+wrong, "install gcc and libopenmpi-dev, of the same version as oshrun")
 	}
 	l := launch.Trial(oshrun, v, triedRanks, program)
 	if err := l.Prepare(library, traceDir, nil); err != nil {
@@ -100,6 +97,21 @@ func tryShmem(ctx context.Context, oshrun string, v launch.Version, library stri
 	f.OK, f.Value, f.Advice = true, fmt.Sprintf("%d started and recorded in %v", triedRanks,
 		took.Round(10*time.Millisecond)), strings.ReplaceAll(strings.Join(advice, "; "), "mpirun", "oshrun")
 	return f
+}
+
+// trial compiles a program in C into a folder, where it also makes one for the trace. wrong is the compiler's
+// complaint, "" if there is none.
+func trial(ctx context.Context, dir, text string, compiler ...string) (program, traceDir, wrong string, err error) {
+	source := filepath.Join(dir, "trial.c")
+	program, traceDir = filepath.Join(dir, "trial"), filepath.Join(dir, "trace")
+	if err = errors.Join(os.WriteFile(source, []byte(text), 0o666), os.Mkdir(traceDir, 0o777)); err != nil {
+		return "", "", "", err
+	}
+	args := append(compiler[1:len(compiler):len(compiler)], "-o", program, source)
+	if _, stderr, err := launch.Briefly(ctx, tryTimeout, nil, compiler[0], args...); err != nil {
+		wrong = cmp.Or(collectors.FirstError(stderr), err.Error())
+	}
+	return program, traceDir, wrong, nil
 }
 
 func firstLine(text string) string {
