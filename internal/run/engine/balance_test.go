@@ -127,6 +127,31 @@ func TestDFsFollow(t *testing.T) {
 	})
 }
 
+// A CF two of whose inputs are kept elsewhere stays where most of its bytes are. Those two come one after the
+// other, and it waits for both.
+func TestFarInputsCome(t *testing.T) {
+	p := compile(t, `
+		sub main()
+		{
+			df x, big, made, sum;
+			meet(2);
+			block(x[1], 100, 1) >> (made[1]) @ { req_count x[1] = 1; };
+			block(x[2], 50000, 2) >> (made[2]) @ { req_count x[2] = 1; };
+			firsts(x[1], x[2], big, sum);
+			show("sum", sum);
+			none() >> (made[3]) @ { request made[1]; request made[2]; locator_cyclic: 1; };
+			meet(2) >> (made[4]) @ { locator_cyclic: 1; request made[3]; };
+			block(big, 100000, 4) @ { locator_cyclic: 2; request made[4]; };
+		}`)
+	for _, s := range []shape{{nodes: 3, workers: 1}, {nodes: 3, workers: 1, apart: true}} {
+		s.set = func(c *engine.Config) { c.Balancer, c.LinkBandwidth = mover{code: "block"}, 1e7 }
+		o := runProgram(t, p, s)
+		if o.err != nil || !contains(o.out, "sum DF<int>(7)") {
+			t.Errorf("%v: %v, printed %q", s, o.err, o.out)
+		}
+	}
+}
+
 // follows demands that a block made on node 1 is not sent, and that its reader runs there.
 func follows(t *testing.T, reader, src string) {
 	p := compile(t, src)

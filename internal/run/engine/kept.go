@@ -141,7 +141,8 @@ func (a *actor) follow(c *cf) {
 		return
 	}
 	list := a.takeFar(c)
-	c.suspended, c.missing, c.waiting = true, int32(len(list)), list[0].k
+	// The worker that it wakes looks at all inputs again: far ones it had passed by.
+	c.suspended, c.missing, c.waiting, c.cursor = true, int32(len(list)), list[0].k, 0
 	c.mu.Unlock()
 	a.fetchFar(c, list)
 }
