@@ -179,7 +179,7 @@ func (r *history) At(t int64) At {
 			out.Spread[p.Name] = r.spread(p.q, at)
 		}
 	}
-	for _, l := range r.sortedLinks() {
+	for _, l := range r.sortedLinks(r.moment(math.MaxInt64)) {
 		i := r.links.index[l]
 		v := func(q quantity) int64 { return at(q, i) }
 		s := LinkState{From: l.From, To: l.To, Objects: v(moved), ObjectBytes: v(movedBytes),

@@ -2,7 +2,6 @@ package counters
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -37,10 +36,10 @@ func (r *Properties) Balance() []Violation {
 			lost[h.Node]++
 		}
 	}
-	out, end := []Violation{}, r.moment(math.MaxInt64)
+	out, end := []Violation{}, r.ends()
 	check := func(of string, at int32, node int, link, where string) {
 		for _, l := range leftovers {
-			if l.of != of || r.unknown[l.q] || l.q.family() == related && r.of.relation == nil { // CFs tell the same
+			if l.of != of || r.unknown[l.q] || l.q.family() == related && r.of.relation == nil {
 				continue
 			}
 			v, text := end(l.q, at), l.more
@@ -77,7 +76,7 @@ func (r *Properties) Balance() []Violation {
 		}
 		halves[link] = h
 	})
-	for _, l := range r.sortedLinks() {
+	for _, l := range r.sortedLinks(end) {
 		i, name := r.links.index[l], linkName(l)
 		check("link", i, -1, name, "link "+name+": ")
 		if r.unknown[inFlight] {

@@ -155,7 +155,7 @@ func (r *history) places(p *Property, q SeriesQuery) (list []int32, err error) {
 	case "", "sum":
 		return []int32{whole}, nil
 	case "all":
-		for _, l := range r.sortedLinks() {
+		for _, l := range r.sortedLinks(r.moment(math.MaxInt64)) {
 			list = append(list, r.links.index[l])
 		}
 		return list, nil
@@ -172,16 +172,15 @@ func (r *history) places(p *Property, q SeriesQuery) (list []int32, err error) {
 	return list, nil
 }
 
-// sortedLinks gives the links with traffic, by from, then to.
-func (r *history) sortedLinks() []query.Link {
-	sent := r.moment(math.MaxInt64)
+// sortedLinks gives the links with traffic, by from, then to. end are the values at the end of the run.
+func (r *history) sortedLinks(end values) []query.Link {
 	list := slices.DeleteFunc(slices.Clone(r.links.list), func(l query.Link) bool {
 		i, queue := r.links.index[l], int64(0)
 		if f := r.stored(sendQueue, i); f != nil {
 			_, queue = f.extremes(math.MinInt64, math.MaxInt64-1)
 		}
 		return l.From >= len(r.workers) || l.To >= len(r.workers) ||
-			queue == 0 && sent(messages, i) == 0
+			queue == 0 && end(messages, i) == 0
 	})
 	slices.SortFunc(list, compareLinks)
 	return list

@@ -143,8 +143,13 @@ func (s *Properties) places() int { return 1 + max(len(s.workers), len(s.links.l
 // add adds some changes.
 func (x *sums) add(list *record, from, to int) {
 	for i := from; i < to; i++ {
-		list.at(i).each(func(q quantity, place int32, d int64) { x[q][place+1] += d })
+		x.change(list.at(i))
 	}
+}
+
+// change adds one.
+func (x *sums) change(c change) {
+	c.each(func(q quantity, place int32, d int64) { x[q][place+1] += d })
 }
 
 // perMark is how many changes lie between two marks: so many that the marks take less room than the changes.
@@ -181,11 +186,30 @@ func (s *Properties) values(t int64) values {
 		}
 		at.add(list, n-n%each, n)
 	}
+	return at.values()
+}
+
+// ends gives the values at the end of the run. They need no order of the changes, so it takes a fraction of
+// the time and memory that other times do.
+func (s *Properties) ends() values {
+	at := s.newSums()
+	_ = procs.Each(context.Background(), 0, int(families), func(_, g int) error { // nothing fails
+		if family(g) == related && s.of.relation == nil {
+			return nil // CFs tell the same
+		}
+		s.of.changes(family(g), at.change) // each family has quantities of its own
+		return nil
+	})
+	return at.values()
+}
+
+// values are the sums as the values at a moment.
+func (x *sums) values() values {
 	return func(q quantity, place int32) int64 {
 		if q == objects {
-			return at[cfs][place+1] + at[copies][place+1]
+			return x[cfs][place+1] + x[copies][place+1]
 		}
-		return at[q][place+1]
+		return x[q][place+1]
 	}
 }
 
