@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -11,28 +12,33 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// readers are the verbs whose arguments are traces. They take archives as well, as the page saves them.
+// readers are the verbs whose arguments are traces. They take archives as well, as the page saves them, and
+// traces of other programs.
 var readers = []string{"report", "view", "diff", "dump", "convert", "predict", "balance", "doctor", "index",
-	"send"}
+	"send", "sql"}
 
-// openArchives puts the folders of unpacked traces in the place of archives among the arguments of a verb.
+// openArchives puts the folders of unpacked traces in the place of archives among the arguments of a verb, and
+// those of imported traces in the place of files of other programs.
 func openArchives(ctx context.Context, io console.IO, cmd *cobra.Command, args []string) error {
 	if !slices.Contains(readers, cmd.Name()) {
 		return nil
 	}
 	for i, name := range args {
-		if !files.IsArchive(name) {
-			continue
+		dir := ""
+		var err error
+		if files.IsArchive(name) {
+			line := console.StartProgress(io)
+			dir, err = files.Unpack(ctx, name, func(done int64) {
+				line.Set("unpacking %s: %s", name, words.English.Bytes(done))
+			})
+			line.End()
+		} else if f, ok := foreignFormat(name); ok {
+			dir, err = importOnce(ctx, io, f, name)
 		}
-		line := console.StartProgress(io)
-		dir, err := files.Unpack(ctx, name, func(done int64) {
-			line.Set("unpacking %s: %s", name, words.English.Bytes(done))
-		})
-		line.End()
 		if err != nil {
 			return badInput(err)
 		}
-		args[i] = dir
+		args[i] = cmp.Or(dir, name)
 	}
 	return nil
 }

@@ -49,16 +49,24 @@ func IsArchive(name string) bool {
 // Unpack gives the folder with the files of the trace in an archive. progress, if not nil, gets the number of
 // bytes unpacked so far. The error names the archive.
 func Unpack(ctx context.Context, archive string, progress func(done int64)) (dir string, err error) {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(archive), ".tgz"), ".tar.gz")
+	return Made(archive, "", name, func(f *os.File, dir string) error { return unpackInto(ctx, f, dir, progress) })
+}
+
+// Made gives a folder NAME.trace that is made of a file, in the user's cache: make makes it, which is not
+// there yet, unless it was made before of the same file in the same way; how tells ways apart. Folders that
+// nobody has asked for in days are removed. The error names the file.
+func Made(file, how, name string, make func(f *os.File, dir string) error) (dir string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("%s: no place to unpack it: %w; set HOME or XDG_CACHE_HOME", archive, err)
+		return "", fmt.Errorf("%s: no place to unpack it: %w; set HOME or XDG_CACHE_HOME", file, err)
 	}
 	all := filepath.Join(cache, "whyslow", "unpacked")
 	if err := os.MkdirAll(all, 0o700); err != nil {
-		return "", fmt.Errorf("%s: no place to unpack it: %w; set XDG_CACHE_HOME", archive, err)
+		return "", fmt.Errorf("%s: no place to unpack it: %w; set XDG_CACHE_HOME", file, err)
 	}
 	forgetUnpacked(all)
-	f, err := os.Open(archive)
+	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
@@ -67,30 +75,29 @@ func Unpack(ctx context.Context, archive string, progress func(done int64)) (dir
 	if err != nil {
 		return "", err
 	}
-	abs, err := filepath.Abs(archive)
+	abs, err := filepath.Abs(file)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", abs, st.Size(), st.ModTime().UnixNano()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d%s", abs, st.Size(), st.ModTime().UnixNano(), how))
 	place := filepath.Join(all, hex.EncodeToString(sum[:12]))
 	if found, err := os.ReadDir(place); err == nil && len(found) == 1 {
 		now := time.Now()
 		_ = os.Chtimes(place, now, now) // it was opened
 		return filepath.Join(place, found[0].Name()), nil
 	}
-	made, err := os.MkdirTemp(all, "making-")
+	making, err := os.MkdirTemp(all, "making-")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(made)
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(archive), ".tgz"), ".tar.gz")
+	defer os.RemoveAll(making)
 	if !strings.HasSuffix(name, ".trace") {
 		name += ".trace"
 	}
-	if err := unpackInto(ctx, f, filepath.Join(made, name), progress); err != nil {
-		return "", fmt.Errorf("%s: %w", archive, err)
+	if err := make(f, filepath.Join(making, name)); err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
 	}
-	if err := os.Rename(made, place); err != nil { // another process may have been faster
+	if err := os.Rename(making, place); err != nil { // another process may have been faster
 		if _, there := os.Stat(place); there != nil {
 			return "", err
 		}

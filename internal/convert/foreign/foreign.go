@@ -1,0 +1,104 @@
+// Package foreign makes traces of ours out of those that other programs have written. It has what all formats
+// need; each format is a package of its own in this folder.
+//
+// A format is known by its first bytes, not by the name of the file. What it cannot tell is left out and said
+// in run.json (Settings: "imported" names the format, "not told" what it leaves open), never guessed.
+//
+// A file may be damaged, or made to do harm. Readers go through it once, keep no more than what is still open
+// in the run that it tells of, and report where they got stuck as an Error.
+package foreign
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/whyslow/whyslow/trace"
+)
+
+// Settings of run.json that an imported trace has.
+const (
+	Imported = "imported" // name of the format
+	NotTold  = "not told" // what the format cannot tell, separated by semicolons
+)
+
+// Format is one that can be read.
+type Format struct {
+	Name  string // "go"
+	About string // "Go execution trace, ..."
+	// Is tells whether a file begins like one of the format; head is its first HeadBytes, or all of it.
+	Is func(head []byte) bool
+	// Read writes what in has to a trace. The error is an *Error where the file is at fault. What was written
+	// up to then is kept, as of a run that was killed.
+	Read func(ctx context.Context, in io.Reader, to *Run) error
+}
+
+// HeadBytes is how much of a file a format is known by.
+const HeadBytes = 4096
+
+// Find gives the format of what in has, without reading it; false where it is none of these.
+func Find(formats []Format, in *bufio.Reader) (Format, bool) {
+	head, _ := in.Peek(HeadBytes) // what is there
+	for _, f := range formats {
+		if f.Is(head) {
+			return f, true
+		}
+	}
+	return Format{}, false
+}
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	Offset int64 // in bytes; -1: not known
+	Msg    string
+}
+
+func (e *Error) Error() string {
+	if e.Offset < 0 {
+		return e.Msg
+	}
+	return fmt.Sprintf("byte %d: %s", e.Offset, e.Msg)
+}
+
+// Counter counts the bytes that were read.
+type Counter struct {
+	io.Reader
+	N int64
+	// Told, if not nil, is called with N every now and then.
+	Told func(n int64)
+}
+
+// Read implements io.Reader.
+func (c *Counter) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.N += int64(n)
+	if c.Told != nil {
+		c.Told(c.N)
+	}
+	return n, err
+}
+
+// Import makes a trace in a folder of what in has, with a format. The error of the file is returned too when
+// the trace has what was read before it; made tells whether there is a trace.
+func Import(ctx context.Context, f Format, in io.Reader, dir string, info trace.RunInfo) (made bool,
+	err error) {
+	run, err := newRun(dir, info)
+	if err != nil {
+		return false, err
+	}
+	run.Info.Settings[Imported] = f.About
+	err = f.Read(ctx, in, run)
+	var damaged *Error
+	if err != nil && !errors.As(err, &damaged) {
+		return false, errors.Join(err, run.close())
+	}
+	if err == nil {
+		run.Info.Ended = trace.EndedDone
+	}
+	for _, n := range run.nodes {
+		made = made || len(n.workers) > 0
+	}
+	return made, errors.Join(err, run.close())
+}

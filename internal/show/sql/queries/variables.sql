@@ -1,0 +1,6 @@
+-- Which variables take most bytes
+select variable, count(*) as dfs, sum(bytes) as bytes, max(bytes) as largest
+from dfs
+group by variable
+order by bytes desc
+limit 20;

@@ -1,0 +1,153 @@
+package tables
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+)
+
+var update = flag.Bool("update", false, "write docs/tables.md")
+
+// TestRandom: in runs of every kind each field has the type of its column or is null, keys name one row, and
+// what refers to another table is in it.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := ""
+		if rapid.IntRange(0, 3).Draw(t, "regions") == 0 {
+			text = sloutest.RandomRegions(t)
+		} else {
+			run := sloutest.Random(t)
+			for _, change := range [][]func(*rapid.T){{run.AddWaits}, {run.Stick, run.Harm, run.Kill}} {
+				if i := rapid.IntRange(-1, len(change)-1).Draw(t, "change"); i >= 0 {
+					change[i](t)
+				}
+			}
+			text = run.Text()
+		}
+		s := &Source{Model: sloutest.Build(t, text)}
+		have := map[string]map[int64]bool{} // by column: its numbers
+		refers := map[string]map[int64]bool{}
+		for _, table := range All() {
+			rows, err := table.Rows(context.Background(), s)
+			if err != nil {
+				t.Fatal(table.Name, err, text)
+			}
+			keys := map[string]bool{}
+			for row := range rows.Len() {
+				key := ""
+				for i, c := range table.Columns {
+					v := rows.Value(row, i)
+					if v.Type != Null && v.Type != c.Type {
+						t.Fatalf("%s.%s: %+v is no %s", table.Name, c.Name, v, c.Type)
+					}
+					if c.Key {
+						key += fmt.Sprintf("%+v ", v)
+					}
+					if v.Type == Integer {
+						put(have, table.Name+"."+c.Name, v.Int)
+						if c.Refers != "" {
+							put(refers, c.Refers, v.Int)
+						}
+					}
+				}
+				if key != "" && keys[key] {
+					t.Fatalf("%s has the key %s twice\n%s", table.Name, key, text)
+				}
+				keys[key] = true
+			}
+		}
+		for column, list := range refers {
+			for v := range list {
+				if !have[column][v] {
+					t.Fatalf("%s has no %d\n%s", column, v, text)
+				}
+			}
+		}
+	})
+}
+
+func put(m map[string]map[int64]bool, name string, v int64) {
+	if m[name] == nil {
+		m[name] = map[int64]bool{}
+	}
+	m[name][v] = true
+}
+
+// TestNames: names are words of SQL that need no quotes, none stands twice, and what refers to a column refers
+// to one that is there.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, table := range All() {
+		if Find(table.Name) != table || seen[table.Name] || table.Doc == "" {
+			t.Errorf("table %s", table.Name)
+		}
+		seen[table.Name] = true
+		for i, c := range table.Columns {
+			full := table.Name + "." + c.Name
+			if seen[full] || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz_") != "" || c.Doc == "" ||
+				table.Column(c.Name) != i || c.Unit == "ns" && !strings.HasSuffix(c.Name, "ns") {
+				t.Errorf("column %s", full)
+			}
+			seen[full] = true
+			if name, column, ok := strings.Cut(c.Refers, "."); c.Refers != "" && (!ok || Find(name) == nil ||
+				Find(name).Column(column) < 0) {
+				t.Errorf("column %s refers to %s", full, c.Refers)
+			}
+		}
+	}
+	if Find("nothing") != nil || Find("cfs").Column("nothing") >= 0 {
+		t.Error("found what is not there")
+	}
+}
+
+// TestDocumented: docs/tables.md has every table and column as they are defined.
+func TestDocumented(t *testing.T) {
+	const name, begin, end = "../../../docs/tables.md", "<!-- generated: tables -->\n", "<!-- end of tables -->\n"
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := bytes.Cut(page, []byte(begin))
+	_, after, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok1 || !ok2 {
+		t.Fatal(name + " has no place for the tables")
+	}
+	var b bytes.Buffer
+	b.Write(before)
+	b.WriteString(begin)
+	for _, table := range All() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| column | type | what |\n|---|---|---|\n", table.Name, table.Doc)
+		for _, c := range table.Columns {
+			kind, about := strings.ToLower(c.Type.String()), strings.ReplaceAll(c.Doc, "|", `\|`)
+			if c.Unit != "" {
+				kind += ", " + c.Unit
+			}
+			if c.Key {
+				kind += ", key"
+			}
+			if c.Refers != "" {
+				about += "; refers to `" + c.Refers + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Name, kind, about)
+		}
+	}
+	b.WriteString("\n" + end)
+	b.Write(after)
+	if bytes.Equal(b.Bytes(), page) {
+		return
+	}
+	if !*update {
+		t.Fatal(name + " is not current: run go generate ./internal/show/tables")
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
