@@ -315,6 +315,16 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 			e.Completed.Emit(s, uint64(i))
 		}
 	})
+	fixed("MessageEvents.onSent", func(n int) {
+		for i := range n {
+			e.Sent.Emit(s, 1, 4096, 7, 1, uint64(i))
+		}
+	})
+	fixed("MessageEvents.onReceived", func(n int) {
+		for i := range n {
+			e.Received.Emit(s, 1, 4096, 7, 1, uint64(i), 100)
+		}
+	})
 	for _, elements := range []int{0, 4, 16, 64} {
 		all = append(all, emitter{"CFEvents.onCreated", elements, func(n int) {
 			for i := range n {
@@ -327,6 +337,10 @@ func emitters(e *prof.Events, s *prof.Stream) []emitter {
 		}}, emitter{"CFEvents.onWaiting", elements, func(n int) {
 			for i := range n {
 				e.CFWaiting.Emit(s, trace.CF(i), list[:elements])
+			}
+		}}, emitter{"SyncEvents.onGroup", elements, func(n int) {
+			for range n {
+				e.Group.Emit(s, 1, ints[:elements])
 			}
 		}})
 	}

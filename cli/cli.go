@@ -156,8 +156,8 @@ names the code fragments, links and data fragments that cost the time.`,
 	})
 	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
 		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
-		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, ompCommand, doctorCommand,
-		versionCommand, licencesCommand, predictCommand, balanceCommand, indexCommand, sqlCommand,
+		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, mpiCommand, ompCommand,
+		doctorCommand, versionCommand, licencesCommand, predictCommand, balanceCommand, indexCommand, sqlCommand,
 		importCommand} {
 		root.AddCommand(command(io))
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What the verbs have in common that record programs through a library: shmem and omp.
+// What the verbs have in common that record programs through a library: shmem, mpi and omp.
 
 // collectedOptions say how a program that a library records is recorded.
 type collectedOptions struct {
@@ -143,11 +143,19 @@ func besideTrace(library, dir string) (path string, remove func(), err error) {
 	return path, func() { _ = os.Remove(path) }, err
 }
 
+// builder compiles a library that records, or finds it.
+type builder func(ctx context.Context) (string, error)
+
+// ofName makes a library that needs the C compiler only.
+func ofName(name string) builder {
+	return func(ctx context.Context) (string, error) { return collectors.Build(ctx, name) }
+}
+
 // run runs a program, records it with a library, and reports.
-func (o *collectedOptions) run(ctx context.Context, io console.IO, l *launch.Launch, name string) error {
+func (o *collectedOptions) run(ctx context.Context, io console.IO, l *launch.Launch, build builder) error {
 	line := console.StartProgress(io)
 	line.Set("compiling the library that records")
-	library, err := collectors.Build(ctx, name)
+	library, err := build(ctx)
 	line.End()
 	if err != nil {
 		return ofCollectors(ctx, err)

@@ -11,9 +11,9 @@ import (
 
 // shBlock is a command in a document that must work as it stands: one marked sh in a folder that has the
 // examples, one marked "sh root" in the root of the repository (what that makes goes to build/), one marked
-// "sh mpi" where mpirun is there, one marked "sh shmem" where OpenSHMEM is, one marked "sh omp" where OpenMP
+// "sh mpi" where mpirun is there, one marked "sh mpicc" where MPI programs can be compiled too, one marked "sh shmem" where OpenSHMEM is, one marked "sh omp" where OpenMP
 // programs can be recorded.
-var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| shmem| omp)?\n(.*?)^```$")
+var shBlock = regexp.MustCompile("(?ms)^```sh( root| mpi| mpicc| shmem| omp)?\n(.*?)^```$")
 
 // rowCommand is a command in the last cell of a table; those of a page that says so are run like blocks.
 var rowCommand = regexp.MustCompile("(?m)^\\|.*\\|( shmem)? `([^`\n]+)` \\|$")
@@ -82,6 +82,10 @@ func testDocs(t *testing.T, mpi bool) {
 						where = root
 					case " mpi":
 						if !mpi {
+							continue
+						}
+					case " mpicc":
+						if !hasMPICC() || mpi {
 							continue
 						}
 					case " shmem":

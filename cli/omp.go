@@ -62,5 +62,5 @@ func runOMP(ctx context.Context, io console.IO, o *collectedOptions, words []str
 	if note != "" && !o.quiet {
 		io.Say("%s", note)
 	}
-	return o.run(ctx, io, l, "omp")
+	return o.run(ctx, io, l, ofName("omp"))
 }

@@ -108,6 +108,8 @@ func TestScript(t *testing.T) {
 				return hasShmem(), nil
 			case "omp":
 				return hasOMP(), nil
+			case "mpicc":
+				return hasMPICC(), nil
 			case "clang":
 				return clang() != "", nil
 			case "root":
@@ -137,7 +139,7 @@ func compiled(ts *testscript.TestScript, neg bool, args []string) {
 	p := cctest.Program{Name: filepath.Base(args[0]), Dir: ts.MkAbs("."), Compiler: args[1:2]}
 	for _, word := range args[2:] {
 		switch ext := filepath.Ext(word); {
-		case ext == ".c", ext == ".cpp":
+		case ext == ".c", ext == ".cpp", ext == ".f90":
 			p.Sources = append(p.Sources, word)
 		case ext == ".a", strings.HasPrefix(word, "-l"):
 			p.Link = append(p.Link, word)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -16,21 +15,13 @@ import (
 
 // shmemOptions say how an OpenSHMEM program is recorded.
 type shmemOptions struct {
-	collectedOptions
-	library    string // write the libraries to this folder, and run nothing
-	instrument string
-	clockSync  string
-	localDir   string
+	launchedOptions
+	library string // write the libraries to this folder, and run nothing
 }
 
-// Words that flags take, and docs/c-sdk.md explains as values of WHYSLOW_INSTRUMENT and WHYSLOW_CLOCK_SYNC.
-var (
-	instrumentLevels = []string{"auto", "sync", "calls", "local", "functions"}
-	whenSyncs        = []string{"auto", "off", "always"}
-)
-
 func shmemCommand(io console.IO) *cobra.Command {
-	o := shmemOptions{collectedOptions: collectedOptions{verb: "shmem"}}
+	o := shmemOptions{launchedOptions: launchedOptions{collectedOptions: collectedOptions{verb: "shmem"},
+		process: "PE"}}
 	cmd := &cobra.Command{
 		Use:   "shmem [flags] -- oshrun [option]... PROGRAM [argument]...",
 		Short: "Run an OpenSHMEM program, record a trace, report where the time went",
@@ -76,29 +67,11 @@ Exit codes:
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.instrument, "instrument", "auto", "`what` to record: sync (barriers, collectives,"+
-		" locks, memory), calls (and transfers), local (and those to the PE itself), functions (and"+
-		" functions of the program compiled with -finstrument-functions), auto (calls, and such functions)")
-	f.StringVar(&o.clockSync, "clock-sync", "auto", "compare the clocks of hosts at the start and the end:"+
-		" `when` is auto (PEs are on several), off or always")
-	f.StringVar(&o.localDir, "local-dir", "", "each PE writes its events below this `folder` of its host, and"+
-		" moves them to the trace when it ends")
+	o.launchedOptions.addTo(cmd)
 	f.StringVar(&o.library, "library", "", "write the libraries for linking, and their headers, to this"+
 		" `folder`; run nothing")
-	o.collectedOptions.addTo(cmd)
-	for _, name := range []string{"inputs", "rule", "all"} { // are about CFs
-		f.Lookup(name).Hidden = true
-	}
-	f.Lookup("by").Usage = "split the factors by `what`: node (PE), worker, or code (function or operation)"
-	f.Lookup("csv").Usage = "write factors over time, and all metrics by call path and PE, as a table to" +
-		" `FILE`; - is standard output"
-	for flag, values := range map[string][]string{"instrument": instrumentLevels, "clock-sync": whenSyncs} {
-		completeWords(cmd, flag, values)
-	}
-	for _, flag := range []string{"library", "local-dir"} {
-		if err := cmd.MarkFlagDirname(flag); err != nil {
-			panic(err)
-		}
+	if err := cmd.MarkFlagDirname("library"); err != nil {
+		panic(err)
 	}
 	return cmd
 }
@@ -111,22 +84,7 @@ func (o *shmemOptions) check(f *pflag.FlagSet, args []string) error {
 		}
 		return nil
 	}
-	if len(args) == 0 {
-		return console.Misuse("shmem: no program given; give the command that starts it, such as" +
-			" oshrun -np 4 ./prog")
-	}
-	var local error
-	if o.localDir != "" {
-		if o.localDir, local = filepath.Abs(o.localDir); local == nil && (o.live.on || f.Changed("to")) {
-			local = console.Misuse("shmem: --local-dir keeps the events on the hosts until the run ends: leave it" +
-				" out, or --live and --to")
-		}
-	}
-	return cmp.Or(local, checkChoice("shmem", "instrument", o.instrument, instrumentLevels...),
-		checkChoice("shmem", "clock-sync", o.clockSync, whenSyncs...),
-		o.collectedOptions.check(f, [3]string{"instrument", "WHYSLOW_INSTRUMENT", o.instrument},
-			[3]string{"clock-sync", "WHYSLOW_CLOCK_SYNC", o.clockSync},
-			[3]string{"local-dir", "WHYSLOW_LOCAL_DIR", o.localDir}))
+	return o.launchedOptions.check(f, args, "oshrun -np 4 ./prog")
 }
 
 // writeLibraries writes what programs are linked with.
@@ -147,5 +105,5 @@ func runShmem(ctx context.Context, io console.IO, o *shmemOptions, words []strin
 	if err != nil {
 		return badInput(err)
 	}
-	return o.run(ctx, io, l, "shmem")
+	return o.run(ctx, io, l, ofName("shmem"))
 }

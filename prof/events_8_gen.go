@@ -396,71 +396,85 @@ func (e *Blocked) connectAny(name string, priority int, f func(s *Stream, a *Any
 	})
 }
 
-// Entered is RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
-//   - region: the region, and where it is called
-type Entered struct {
-	Event[func(s *Stream, t int64, region trace.Site)]
+// Group is SyncEvents.onGroup: The members of the collective just described are those of a group that start, stride and size cannot describe.
+//   - group: its number on this node
+//   - members: the nodes, by their place in the group; none if this stream has given them before
+type Group struct {
+	Event[func(s *Stream, t int64, group uint64, members []int32)]
 }
 
 // Emit records the event at the present time.
-func (e *Entered) Emit(s *Stream, region trace.Site) {
+func (e *Group) Emit(s *Stream, group uint64, members []int32) {
 	if e.state.Load() != 0 {
-		e.emitNow(s, region)
+		e.emitNow(s, group, members)
 	}
 }
 
 // EmitAt records the event at the time t, see Now.
-func (e *Entered) EmitAt(s *Stream, t int64, region trace.Site) {
+func (e *Group) EmitAt(s *Stream, t int64, group uint64, members []int32) {
 	if e.state.Load() != 0 {
-		e.emit(s, t, region)
+		e.emit(s, t, group, members)
 	}
 }
 
-func (e *Entered) emitNow(s *Stream, region trace.Site) {
+func (e *Group) emitNow(s *Stream, group uint64, members []int32) {
 	w := s.trace
 	if w == nil || e.state.Load()&handled != 0 {
-		e.emitSlow(s, region)
+		e.emitSlow(s, group, members)
 		return
 	}
-	rec := w.TryReserve(2)
+	rec := w.TryReserve(3 + len(members))
 	if rec == nil {
-		e.emitSlow(s, region)
+		e.emitSlow(s, group, members)
 		return
 	}
-	_ = rec[1]
-	rec[1] = uint64(region)
-	rec[0] = trace.Header(clock.Now(), trace.KindEntered)
+	for i, v := range members {
+		rec[3+i] = uint64(v)
+	}
+	rec[2] = uint64(len(members))
+	rec[1] = group
+	rec[0] = trace.Header(clock.Now(), trace.KindGroup)
 }
 
-func (e *Entered) emitSlow(s *Stream, region trace.Site) { e.emit(s, clock.Now(), region) }
+func (e *Group) emitSlow(s *Stream, group uint64, members []int32) {
+	e.emit(s, clock.Now(), group, members)
+}
 
-func (e *Entered) emit(s *Stream, t int64, region trace.Site) {
+func (e *Group) emit(s *Stream, t int64, group uint64, members []int32) {
 	if w := s.trace; w != nil {
-		rec := w.TryReserve(2)
+		rec := w.TryReserve(3 + len(members))
 		if rec == nil {
-			rec = w.Reserve(2)
+			rec = w.Reserve(3 + len(members))
 		}
-		_ = rec[1]
-		rec[1] = uint64(region)
-		rec[0] = trace.Header(t, trace.KindEntered)
+		for i, v := range members {
+			rec[3+i] = uint64(v)
+		}
+		rec[2] = uint64(len(members))
+		rec[1] = group
+		rec[0] = trace.Header(t, trace.KindGroup)
 	}
 	if e.state.Load()&handled != 0 {
-		e.handle(s, t, region)
+		e.handle(s, t, group, members)
 	}
 }
 
-func (e *Entered) handle(s *Stream, t int64, region trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
+func (e *Group) handle(s *Stream, t int64, group uint64, members []int32) {
+	held, mark := hold(&s.ints, members)
+	defer release(&s.ints, mark)
+	e.run(&e.event, func(f func(s *Stream, t int64, group uint64, members []int32)) { f(s, t, group, held) })
 }
-func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+func (e *Group) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
 		return e.Connect(name, priority, nil)
 	}
-	spec := trace.KindEntered.Spec()
-	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
+	spec := trace.KindGroup.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, group uint64, members []int32) {
 		a := s.begin(spec, t)
 		defer s.end()
-		a.Words = append(a.Words, uint64(region))
+		a.Words = append(a.Words, group, uint64(len(members)))
+		for _, v := range members {
+			a.Words = append(a.Words, uint64(v))
+		}
 		f(s, a)
 	})
 }

@@ -7,6 +7,75 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
+// Entered is RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its run-time system.
+//   - region: the region, and where it is called
+type Entered struct {
+	Event[func(s *Stream, t int64, region trace.Site)]
+}
+
+// Emit records the event at the present time.
+func (e *Entered) Emit(s *Stream, region trace.Site) {
+	if e.state.Load() != 0 {
+		e.emitNow(s, region)
+	}
+}
+
+// EmitAt records the event at the time t, see Now.
+func (e *Entered) EmitAt(s *Stream, t int64, region trace.Site) {
+	if e.state.Load() != 0 {
+		e.emit(s, t, region)
+	}
+}
+
+func (e *Entered) emitNow(s *Stream, region trace.Site) {
+	w := s.trace
+	if w == nil || e.state.Load()&handled != 0 {
+		e.emitSlow(s, region)
+		return
+	}
+	rec := w.TryReserve(2)
+	if rec == nil {
+		e.emitSlow(s, region)
+		return
+	}
+	_ = rec[1]
+	rec[1] = uint64(region)
+	rec[0] = trace.Header(clock.Now(), trace.KindEntered)
+}
+
+func (e *Entered) emitSlow(s *Stream, region trace.Site) { e.emit(s, clock.Now(), region) }
+
+func (e *Entered) emit(s *Stream, t int64, region trace.Site) {
+	if w := s.trace; w != nil {
+		rec := w.TryReserve(2)
+		if rec == nil {
+			rec = w.Reserve(2)
+		}
+		_ = rec[1]
+		rec[1] = uint64(region)
+		rec[0] = trace.Header(t, trace.KindEntered)
+	}
+	if e.state.Load()&handled != 0 {
+		e.handle(s, t, region)
+	}
+}
+
+func (e *Entered) handle(s *Stream, t int64, region trace.Site) {
+	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
+}
+func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
+	if f == nil {
+		return e.Connect(name, priority, nil)
+	}
+	spec := trace.KindEntered.Spec()
+	return e.Connect(name, priority, func(s *Stream, t int64, region trace.Site) {
+		a := s.begin(spec, t)
+		defer s.end()
+		a.Words = append(a.Words, uint64(region))
+		f(s, a)
+	})
+}
+
 // Exited is RegionEvents.onExited: The worker leaves it.
 //   - region: the region, and where it is called
 type Exited struct {

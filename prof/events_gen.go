@@ -53,12 +53,15 @@ type Events struct {
 	Acquired          Acquired          // SyncEvents.onAcquired
 	Released          Released          // SyncEvents.onReleased
 	Blocked           Blocked           // SyncEvents.onBlocked
+	Group             Group             // SyncEvents.onGroup
 	Entered           Entered           // RegionEvents.onEntered
 	Exited            Exited            // RegionEvents.onExited
 	Put               Put               // MessageEvents.onPut
 	Get               Get               // MessageEvents.onGet
 	RemoteAtomic      RemoteAtomic      // MessageEvents.onRemoteAtomic
 	Completed         Completed         // MessageEvents.onCompleted
+	Sent              Sent              // MessageEvents.onSent
+	Received          Received          // MessageEvents.onReceived
 }
 
 func (e *Events) all() []hub {
@@ -110,12 +113,15 @@ func (e *Events) all() []hub {
 		&e.Acquired,
 		&e.Released,
 		&e.Blocked,
+		&e.Group,
 		&e.Entered,
 		&e.Exited,
 		&e.Put,
 		&e.Get,
 		&e.RemoteAtomic,
 		&e.Completed,
+		&e.Sent,
+		&e.Received,
 	}
 }
 
@@ -167,10 +173,13 @@ func (e *Events) number() {
 	e.Acquired.kind = trace.KindAcquired
 	e.Released.kind = trace.KindReleased
 	e.Blocked.kind = trace.KindBlocked
+	e.Group.kind = trace.KindGroup
 	e.Entered.kind = trace.KindEntered
 	e.Exited.kind = trace.KindExited
 	e.Put.kind = trace.KindPut
 	e.Get.kind = trace.KindGet
 	e.RemoteAtomic.kind = trace.KindRemoteAtomic
 	e.Completed.kind = trace.KindCompleted
+	e.Sent.kind = trace.KindSent
+	e.Received.kind = trace.KindReceived
 }

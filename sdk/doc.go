@@ -40,3 +40,9 @@ var PGAS embed.FS
 //
 //go:embed omp/*.c omp/*.h
 var OMP embed.FS
+
+// MPI holds the sources of the collector for MPI programs, which stand in the folder mpi and use some of
+// PGAS. They are compiled with the compiler of an MPI.
+//
+//go:embed mpi/*.c mpi/*.h
+var MPI embed.FS

@@ -96,7 +96,9 @@ enum {
     WS_REGION_REMOTE_ATOMIC, /* a value in another node's memory is changed at once */
     WS_REGION_COMPLETION,    /* wait for the thread's own transfers */
     WS_REGION_AWAIT,         /* wait for a value to be changed by others */
-    WS_REGION_RUNTIME        /* start, end and everything else */
+    WS_REGION_RUNTIME,       /* start, end and everything else */
+    WS_REGION_MESSAGE,       /* messages are sent and received, and waited for */
+    WS_REGION_IO             /* files are read and written */
 };
 
 /* Why a DF was destroyed, for ws_df_destroy. */
@@ -366,12 +368,15 @@ enum {
     WS_ACQUIRED = 99, /* SyncEvents.onAcquired */
     WS_RELEASED = 100, /* SyncEvents.onReleased */
     WS_BLOCKED = 101, /* SyncEvents.onBlocked */
+    WS_GROUP = 102, /* SyncEvents.onGroup */
     WS_ENTERED = 112, /* RegionEvents.onEntered */
     WS_EXITED = 113, /* RegionEvents.onExited */
     WS_PUT = 120, /* MessageEvents.onPut */
     WS_GET = 121, /* MessageEvents.onGet */
     WS_REMOTE_ATOMIC = 122, /* MessageEvents.onRemoteAtomic */
     WS_COMPLETED = 123, /* MessageEvents.onCompleted */
+    WS_SENT = 124, /* MessageEvents.onSent */
+    WS_RECEIVED = 125, /* MessageEvents.onReceived */
     WS_FIRST_USER_KIND = 256
 };
 
@@ -1131,6 +1136,23 @@ static inline void ws_blocked(ws_stream *s, ws_cf cf, int64_t span, ws_name reas
     if (s->cap) ws_blocked_at(s, ws_now(), cf, span, reason, what, site, holder);
 }
 
+/* SyncEvents.onGroup: The members of the collective just described are those of a group that start, stride
+ * and size cannot describe.
+ *   group: its number on this node
+ *   members: the nodes, by their place in the group; none if this stream has given them before */
+static inline void ws_group_at(ws_stream *s, int64_t t, uint64_t group, const int64_t *members,
+        size_t n_members) {
+    uint64_t *r = ws_reserve(s, 3 + n_members, t);
+    if (!r) return;
+    r[1] = group;
+    r[2] = n_members;
+    for (size_t i = 0; i < n_members; i++) r[3 + i] = (uint64_t)members[i];
+    ws_commit(r, t, WS_GROUP);
+}
+static inline void ws_group(ws_stream *s, uint64_t group, const int64_t *members, size_t n_members) {
+    if (s->cap) ws_group_at(s, ws_now(), group, members, n_members);
+}
+
 /* RegionEvents.onEntered: The worker enters a region: a function of the program or an operation of its
  * run-time system.
  *   region: the region, and where it is called */
@@ -1216,6 +1238,55 @@ static inline void ws_completed_at(ws_stream *s, int64_t t, uint64_t transfer) {
 }
 static inline void ws_completed(ws_stream *s, uint64_t transfer) {
     if (s->cap) ws_completed_at(s, ws_now(), transfer);
+}
+
+/* MessageEvents.onSent: The region just entered sends a message.
+ *   to: the receiver
+ *   bytes: its size
+ *   tag: its tag
+ *   comm: the communicator, the same number on both nodes: messages of one sender, receiver, tag and
+ *     communicator do not overtake each other
+ *   transfer: 0: it ends with its region; otherwise it lasts until "onCompleted" with the same number */
+static inline void ws_sent_at(ws_stream *s, int64_t t, int to, int64_t bytes, int64_t tag, uint64_t comm,
+        uint64_t transfer) {
+    uint64_t *r = ws_reserve(s, 6, t);
+    if (!r) return;
+    r[1] = (uint16_t)to;
+    r[2] = (uint64_t)bytes;
+    r[3] = (uint64_t)tag;
+    r[4] = comm;
+    r[5] = transfer;
+    ws_commit(r, t, WS_SENT);
+}
+static inline void ws_sent(ws_stream *s, int to, int64_t bytes, int64_t tag, uint64_t comm,
+        uint64_t transfer) {
+    if (s->cap) ws_sent_at(s, ws_now(), to, bytes, tag, comm, transfer);
+}
+
+/* MessageEvents.onReceived: A message has arrived; recorded before the worker leaves the region that waited
+ * for it.
+ *   from: the sender
+ *   bytes: its size
+ *   tag: its tag
+ *   comm: the communicator, the same number on both nodes: messages of one sender, receiver, tag and
+ *     communicator do not overtake each other
+ *   receive: number of the receive on this node, in the order in which receives were posted
+ *   posted: how long ago the receive was posted */
+static inline void ws_received_at(ws_stream *s, int64_t t, int from, int64_t bytes, int64_t tag,
+        uint64_t comm, uint64_t receive, int64_t posted) {
+    uint64_t *r = ws_reserve(s, 7, t);
+    if (!r) return;
+    r[1] = (uint16_t)from;
+    r[2] = (uint64_t)bytes;
+    r[3] = (uint64_t)tag;
+    r[4] = comm;
+    r[5] = receive;
+    r[6] = (uint64_t)posted;
+    ws_commit(r, t, WS_RECEIVED);
+}
+static inline void ws_received(ws_stream *s, int from, int64_t bytes, int64_t tag, uint64_t comm,
+        uint64_t receive, int64_t posted) {
+    if (s->cap) ws_received_at(s, ws_now(), from, bytes, tag, comm, receive, posted);
 }
 
 #ifdef __cplusplus
@@ -1605,12 +1676,16 @@ static const wsi_layout wsi_standard[] = {
     {99, 0, 1, 0, "SyncEvents", "onAcquired", 0, {WSI_UINT}},
     {100, 0, 1, 0, "SyncEvents", "onReleased", 0, {WSI_UINT}},
     {101, 0, 6, 0, "SyncEvents", "onBlocked", 0, {WSI_CF, WSI_NS, WSI_NAME, WSI_NAME, WSI_NAME, WSI_CF}},
+    {102, 0, 1, 1, "SyncEvents", "onGroup", 0, {WSI_UINT, WSI_INTS}},
     {112, 0, 1, 0, "RegionEvents", "onEntered", 0, {WSI_SITE}},
     {113, 0, 1, 0, "RegionEvents", "onExited", 0, {WSI_SITE}},
     {120, 0, 3, 0, "MessageEvents", "onPut", 0, {WSI_NODE, WSI_BYTES, WSI_UINT}},
     {121, 0, 3, 0, "MessageEvents", "onGet", 0, {WSI_NODE, WSI_BYTES, WSI_UINT}},
     {122, 0, 2, 0, "MessageEvents", "onRemoteAtomic", 0, {WSI_NODE, WSI_BYTES}},
     {123, 0, 1, 0, "MessageEvents", "onCompleted", 0, {WSI_UINT}},
+    {124, 0, 5, 0, "MessageEvents", "onSent", 0, {WSI_NODE, WSI_BYTES, WSI_INT, WSI_UINT, WSI_UINT}},
+    {125, 0, 6, 0, "MessageEvents", "onReceived", 0, {WSI_NODE, WSI_BYTES, WSI_INT, WSI_UINT, WSI_UINT,
+        WSI_NS}},
 };
 
 
@@ -2464,7 +2539,7 @@ static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
 
 ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column) {
     if (wsi_off(ctx)) return 0;
-    if (kind < WS_ATOMIC || kind > WS_REGION_RUNTIME || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
+    if (kind < WS_ATOMIC || kind > WS_REGION_IO || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
         wsi_fail(ctx, "code fragment %s: %d is not a kind of code fragment: use WS_ATOMIC, WS_SUB ...", name,
                  kind);
         kind = WS_ATOMIC;

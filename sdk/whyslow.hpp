@@ -2024,9 +2024,10 @@ class PerfettoModule : public IEventModule {
     "GlobalEvents::onRelations", "GlobalEvents::onClockSync", "GlobalEvents::onLost",                        \
     "GlobalEvents::onThreadTime", "GlobalEvents::onBalanced", "GlobalEvents::onUsage",                       \
     "SyncEvents::onWaitStarted", "SyncEvents::onWaitEnded", "SyncEvents::onCollective",                      \
-    "SyncEvents::onAcquired", "SyncEvents::onReleased", "SyncEvents::onBlocked", "RegionEvents::onEntered",  \
-    "RegionEvents::onExited", "MessageEvents::onPut", "MessageEvents::onGet",                                \
-    "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted"
+    "SyncEvents::onAcquired", "SyncEvents::onReleased", "SyncEvents::onBlocked", "SyncEvents::onGroup",      \
+    "RegionEvents::onEntered", "RegionEvents::onExited", "MessageEvents::onPut", "MessageEvents::onGet",     \
+    "MessageEvents::onRemoteAtomic", "MessageEvents::onCompleted", "MessageEvents::onSent",                  \
+    "MessageEvents::onReceived"
 
 
 // ---- JSON with comments and trailing commas -----------------------------------------------------------

@@ -93,11 +93,14 @@ const (
 	Completion            // wait for the worker's own transfers
 	Await                 // wait for a value to be changed by others
 	Runtime               // start, end and everything else
+	Message               // messages are sent and received, and waited for
+	IO                    // files are read and written
 )
 
 var codeKindNames = []string{"atomic", "sub", "call", "for", "while", "if", Function: "function",
 	Barrier: "barrier", Collective: "collective", Lock: "lock", Memory: "memory", Bulk: "bulk", Access: "access",
-	RemoteAtomic: "remote-atomic", Completion: "completion", Await: "await", Runtime: "runtime"}
+	RemoteAtomic: "remote-atomic", Completion: "completion", Await: "await", Runtime: "runtime",
+	Message: "message", IO: "io"}
 
 func (k CodeKind) String() string { return enumName(codeKindNames, uint64(k)) }
 

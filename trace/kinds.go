@@ -157,6 +157,7 @@ const (
 	KindAcquired
 	KindReleased
 	KindBlocked
+	KindGroup
 )
 
 // Standard kinds of RegionEvents.
@@ -171,6 +172,8 @@ const (
 	KindGet
 	KindRemoteAtomic
 	KindCompleted
+	KindSent
+	KindReceived
 )
 
 // minusOne is the default of fields where -1 means not measured.
@@ -196,6 +199,10 @@ var (
 	fLock     = Field{Name: "lock", Type: FieldUint, Doc: "the lock, the same number on all nodes"}
 	fTransfer = Field{Name: "transfer", Type: FieldUint,
 		Doc: "0: it ends with its region; otherwise it lasts until `onCompleted` with the same number"}
+	fTag  = Field{Name: "tag", Type: FieldInt, Doc: "its tag"}
+	fComm = Field{Name: "comm", Type: FieldUint,
+		Doc: "the communicator, the same number on both nodes: messages of one sender, receiver, tag and" +
+			" communicator do not overtake each other"}
 	fWaitName = Field{Name: "name", Type: FieldName, Doc: "name of the lock, resource or collective"}
 )
 
@@ -364,6 +371,12 @@ var kinds = []KindSpec{
 		{Name: "site", Type: FieldName, Doc: "address of the call, as `FILE+0xOFFSET`; empty if unknown"},
 		field(fCF, "holder", "the CF that held the lock, - if unknown")},
 		"User code of the CF was blocked in a call up to this time."},
+	{KindGroup, "SyncEvents", "onGroup", nil, []Field{
+		{Name: "group", Type: FieldUint, Doc: "its number on this node"},
+		{Name: "members", Type: FieldInts, Doc: "the nodes, by their place in the group; none if this stream" +
+			" has given them before"}},
+		"The members of the collective just described are those of a group that start, stride and size cannot" +
+			" describe."},
 
 	{KindEntered, "RegionEvents", "onEntered", nil, []Field{fRegion}, "The worker enters a region: a" +
 		" function " +
@@ -383,6 +396,15 @@ var kinds = []KindSpec{
 	{KindCompleted, "MessageEvents", "onCompleted", nil,
 		[]Field{field(fTransfer, "transfer", "the transfer; 0: all that this worker has started")},
 		"The transfer has ended; recorded before the worker leaves the region that waited for it."},
+	{KindSent, "MessageEvents", "onSent", nil, []Field{node("to", "the receiver"),
+		{Name: "bytes", Type: FieldBytes, Doc: "its size"}, fTag, fComm, fTransfer},
+		"The region just entered sends a message."},
+	{KindReceived, "MessageEvents", "onReceived", nil, []Field{node("from", "the sender"),
+		{Name: "bytes", Type: FieldBytes, Doc: "its size"}, fTag, fComm,
+		{Name: "receive", Type: FieldUint, Doc: "number of the receive on this node, in the order in which" +
+			" receives were posted"},
+		{Name: "posted", Type: FieldNS, Doc: "how long ago the receive was posted"}},
+		"A message has arrived; recorded before the worker leaves the region that waited for it."},
 }
 
 // Kinds returns the standard kinds in the order of their numbers. The caller must

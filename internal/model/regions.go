@@ -19,7 +19,8 @@ type Regions struct {
 	// Instances[i] are Members[Instances[i].First:][:Instances[i].Size], by their place in the group.
 	Instances []Instance
 	Members   []Member
-	Locks     []Lock // by number
+	Locks     []Lock   // by number
+	Letters   []Letter // messages, by receiving thread, in the order in which it received them
 
 	// Unfinished are, by group, the first collectives that only some members came to.
 	Unfinished []Unfinished
@@ -27,6 +28,7 @@ type Regions struct {
 	Unmatched   int // collectives that not all members took part in
 	Mixed       int // likewise: where the members called different ones
 	Overlapping int // acquisitions of a lock that another node had
+	Strays      int // messages of which one end only is known
 }
 
 // Thread is a stream of a node that entered regions. A visit is one stay in a region; visits are numbered in
@@ -46,6 +48,8 @@ type Thread struct {
 	Collectives []Collective
 	Transfers   []Transfer
 	Locks       []LockEvent
+	Sends       []Send
+	Receives    []Receive
 
 	Open  int // visits that were never left
 	Stray int // exits of regions that were not entered
@@ -61,8 +65,10 @@ type Collective struct {
 	Kind                CollectiveKind
 	Sync                Sync
 	Start, Stride, Size int32 // the group: nodes Start, Start+Stride, and so on
-	Root                int32 // a node; -1: none, or not known
-	Sent, Received      int64 // bytes
+	// the group, if these cannot describe it: its nodes by their place in it
+	Nodes          []int32
+	Root           int32 // a node; -1: none, or not known
+	Sent, Received int64 // bytes
 	// of CollectiveWait: index of its CollectiveNotify into Thread.Collectives, -1 where there is none
 	Notify int32
 	// index into Regions.Instances; -1: not all members took part; a notify belongs to the instance of its wait
@@ -104,6 +110,7 @@ const (
 	TransferPut TransferKind = iota
 	TransferGet
 	TransferAtomic
+	TransferMessage // of EachTransfer alone: a message with a sender and a receiver
 )
 
 // LockEvent is the acquisition or release of a lock.
@@ -140,7 +147,11 @@ type threadLog struct {
 	collectives column[Collective]
 	transfers   column[Transfer]
 	locks       column[LockEvent]
-	notify      int32 // the one whose wait has not come; -1: none
+	sends       column[Send]
+	receives    column[Receive]
+	done        column[completion]
+	groups      map[uint64][]int32 // by number
+	notify      int32              // the one whose wait has not come; -1: none
 	kinds       map[uint64]CollectiveKind
 	syncs       map[uint64]Sync
 	last        int64
@@ -165,7 +176,8 @@ const maxVisits = 1<<31 - 1
 // region takes an event of regions and of what happens in them.
 func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 	if s.log == nil {
-		s.log = &threadLog{notify: -1, last: t, kinds: map[uint64]CollectiveKind{}, syncs: map[uint64]Sync{}}
+		s.log = &threadLog{notify: -1, last: t, kinds: map[uint64]CollectiveKind{}, syncs: map[uint64]Sync{},
+			groups: map[uint64][]int32{}}
 	}
 	r := s.log
 	if t < r.last {
@@ -201,6 +213,16 @@ func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 			Bytes: length(a[1]), Number: a[2]})
 	case trace.KindRemoteAtomic:
 		r.transfers.add(Transfer{Visit: top, Peer: node32(a[0]), Kind: TransferAtomic, Bytes: length(a[1])})
+	case trace.KindCompleted:
+		r.done.add(completion{top, a[0]})
+	case trace.KindSent:
+		r.sends.add(Send{Visit: top, Done: -1, Peer: node32(a[0]), Bytes: length(a[1]), Tag: int32(int64(a[2])),
+			Comm: a[3], Number: a[4]})
+	case trace.KindReceived:
+		r.receives.add(Receive{Visit: top, Peer: node32(a[0]), Bytes: length(a[1]), Tag: int32(int64(a[2])),
+			Comm: a[3], Number: a[4], Posted: t - length(a[5])})
+	case trace.KindGroup:
+		r.group(a)
 	}
 }
 
@@ -262,10 +284,25 @@ func (s *stream) collective(top int32, a []uint64) {
 	r.collectives.add(c)
 }
 
+// group says who takes part in the last collective.
+func (r *threadLog) group(a []uint64) {
+	if members := a[2:]; len(members) > 0 { // a[1] is their number
+		list := make([]int32, len(members))
+		for i, m := range members {
+			list[i] = node32(m)
+		}
+		r.groups[a[0]] = list
+	}
+	if n := r.collectives.len(); n > 0 {
+		r.collectives.at(n - 1).Nodes = r.groups[a[0]]
+	}
+}
+
 // correct moves the times to the common clock.
 func (r *threadLog) correct(clock *clockMap) {
 	each(&r.visits, func(v *visit) { v.enter, v.exit = clock.common(v.enter), clock.common(v.exit) })
 	each(&r.locks, func(l *LockEvent) { l.Time = clock.common(l.Time) })
+	each(&r.receives, func(x *Receive) { x.Posted = clock.common(x.Posted) })
 }
 
 // thread turns what was collected into columns.
@@ -299,6 +336,11 @@ func (s *stream) thread(m *Model) Thread {
 	t.Collectives = r.collectives.move(make([]Collective, 0, r.collectives.len()))
 	t.Transfers = r.transfers.move(make([]Transfer, 0, r.transfers.len()))
 	t.Locks = r.locks.move(nil)
+	t.Sends = r.sends.move(make([]Send, 0, r.sends.len()))
+	t.Receives = r.receives.move(make([]Receive, 0, r.receives.len()))
+	if r.done.len() > 0 && len(t.Sends) > 0 {
+		t.completes(r.done.move(make([]completion, 0, r.done.len())))
+	}
 	s.log = nil
 	return t
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/whyslow/whyslow/trace"
@@ -45,6 +46,7 @@ func (m *Model) pairRegions() {
 func (r *Regions) pair(nodes int) {
 	r.pairCollectives(nodes)
 	r.pairLocks()
+	r.pairMessages()
 }
 
 // nodes gives the threads of each node: indices into r.Threads from first up to but not including end.
@@ -69,11 +71,27 @@ func (t *Thread) enterOf(c *Collective) int64 {
 
 // A group is nodes that call collectives together. Each member has a queue of those it called; the first one
 // of all queues is one instance, then the second one, and so on, however far a member is ahead.
-type collectiveGroup struct{ start, stride, size int32 }
+type collectiveGroup struct {
+	start, stride, size int32
+	list                string // of nodes, if these do not describe it
+}
 
-// place is that of a node in the group; false where it has none, or there is no such group in a run of so
-// many nodes.
-func (g collectiveGroup) place(node, nodes int) (int, bool) {
+// groupOf is the group of a collective.
+func groupOf(c *Collective) collectiveGroup {
+	g := collectiveGroup{start: c.Start, stride: c.Stride, size: c.Size}
+	if c.Nodes != nil {
+		g.list = fmt.Sprint(c.Nodes)
+	}
+	return g
+}
+
+// place is that of a node in the group of a collective; false where it has none, or there is no such group in
+// a run of so many nodes.
+func (g *collectiveGroup) place(c *Collective, node, nodes int) (int, bool) {
+	if c.Nodes != nil {
+		at := slices.Index(c.Nodes, int32(node))
+		return at, at >= 0 && len(c.Nodes) == int(g.size)
+	}
 	if g.size < 1 || int(g.size) > nodes || node < int(g.start) || g.stride < 1 && g.size > 1 {
 		return 0, false
 	}
@@ -102,8 +120,8 @@ func (r *Regions) pairCollectives(nodes int) {
 			if c.Kind == CollectiveNotify {
 				continue // it comes with its wait
 			}
-			g := collectiveGroup{c.Start, c.Stride, c.Size}
-			place, ok := g.place(node, nodes)
+			g := groupOf(c)
+			place, ok := g.place(c, node, nodes)
 			if c.Visit < 0 || !ok {
 				r.Unmatched++
 				continue
@@ -180,13 +198,21 @@ func (r *Regions) pairGroup(g collectiveGroup, queues [][]Member) {
 // unfinished notes what remains when a member of a group calls no more collectives.
 func (r *Regions) unfinished(g collectiveGroup, queues [][]Member) {
 	var u Unfinished
+	var absent []int // places
 	for k, q := range queues {
 		r.Unmatched += len(q)
 		if len(q) > 0 {
 			u.Came = append(u.Came, q[0])
 		} else {
-			u.Absent = append(u.Absent, g.start+int32(k)*g.stride)
+			absent = append(absent, k)
 		}
+	}
+	for _, k := range absent {
+		node := g.start + int32(k)*g.stride
+		if len(u.Came) > 0 && g.list != "" {
+			node = r.Record(u.Came[0]).Nodes[k]
+		}
+		u.Absent = append(u.Absent, node)
 	}
 	if len(u.Came) > 0 {
 		r.Unfinished = append(r.Unfinished, u)
@@ -226,7 +252,9 @@ func (r *Regions) addInstance(g collectiveGroup, queues [][]Member) {
 	number := int32(len(r.Instances))
 	c := r.Record(queues[0][0])
 	in := Instance{First: int32(len(r.Members)), Size: g.size, Kind: phase(c.Kind), Sync: c.Sync, Root: -1}
-	if c.Root >= g.start && g.stride > 0 && (c.Root-g.start)%g.stride == 0 &&
+	if c.Nodes != nil {
+		in.Root = int32(slices.Index(c.Nodes, c.Root))
+	} else if c.Root >= g.start && g.stride > 0 && (c.Root-g.start)%g.stride == 0 &&
 		(c.Root-g.start)/g.stride < g.size {
 		in.Root = (c.Root - g.start) / g.stride
 	} else if g.size == 1 && c.Root == g.start {
@@ -333,5 +361,5 @@ func (r *Regions) LockEvent(ref LockRef) *LockEvent { return &r.Threads[ref.Thre
 
 // isRegionKind tells the kinds that Regions are made of.
 func isRegionKind(k trace.Kind) bool {
-	return k >= trace.KindCollective && k <= trace.KindCompleted && k != trace.KindBlocked
+	return k >= trace.KindCollective && k <= trace.KindReceived && k != trace.KindBlocked
 }

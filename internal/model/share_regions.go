@@ -13,6 +13,7 @@ import (
 // code of one process. A shadow has what patterns look at:
 //
 //   - collectives and locks, all of them, and the visits they are in;
+//   - messages, and the visits they are sent, received and completed in;
 //   - the visits inside of these, which are not their own time, and those around them, for their call paths;
 //   - before each collective, the last operation: it tells whether the thread had just left a barrier.
 //
@@ -45,9 +46,16 @@ func (t *Thread) shadow(m *Model) Thread {
 	for i := range t.Collectives {
 		with(t.Collectives[i].Visit, collective)
 	}
+	for i := range t.Sends {
+		with(t.Sends[i].Visit, inside)
+		with(t.Sends[i].Done, inside)
+	}
+	for i := range t.Receives {
+		with(t.Receives[i].Visit, inside)
+	}
 	operation := func(v int32) bool {
 		k := m.Codes[m.Sites[t.Site[v]].Code].Kind
-		return keep[v] == collective || k > trace.Function && k <= trace.Runtime
+		return keep[v] == collective || k > trace.Function
 	}
 	for i := range t.Collectives {
 		v := t.Collectives[i].Visit - 1
@@ -72,6 +80,7 @@ func (t *Thread) shadow(m *Model) Thread {
 	out.Enter, out.Exit, out.Site, out.Parent = make([]int64, 0, n), make([]int64, 0, n), make([]uint32, 0, n),
 		make([]int32, 0, n)
 	out.Collectives, out.Locks = slices.Clone(t.Collectives), slices.Clone(t.Locks)
+	out.Sends, out.Receives = slices.Clone(t.Sends), slices.Clone(t.Receives)
 	out.Transfers = nil
 	place := make([]int32, len(keep))
 	to := func(v int32) int32 {
@@ -93,6 +102,12 @@ func (t *Thread) shadow(m *Model) Thread {
 	}
 	for i := range out.Locks {
 		out.Locks[i].Visit = to(out.Locks[i].Visit)
+	}
+	for i := range out.Sends {
+		out.Sends[i].Visit, out.Sends[i].Done = to(out.Sends[i].Visit), to(out.Sends[i].Done)
+	}
+	for i := range out.Receives {
+		out.Receives[i].Visit = to(out.Receives[i].Visit)
 	}
 	return out
 }

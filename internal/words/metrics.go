@@ -40,7 +40,7 @@ var Metrics = map[string]Metric{
 		Phrase{"Time in operations that move data between all threads of a group.",
 			"Время в операциях, которые передают данные между всеми потоками группы."}},
 	"point-to-point": {Phrase{"Point to point", "Двухточечный обмен"},
-		Phrase{"Time in one-sided transfers.", "Время в односторонних передачах."}},
+		Phrase{"Time in one-sided transfers and messages.", "Время в односторонних передачах и сообщениях."}},
 	"bulk": {Phrase{"Bulk", "Блоки"},
 		Phrase{"Time in transfers of blocks of bytes.", "Время в передачах блоков байтов."}},
 	"access": {Phrase{"Single values", "Отдельные значения"},
@@ -48,6 +48,12 @@ var Metrics = map[string]Metric{
 	"remote-atomic": {Phrase{"Atomics", "Атомарные операции"},
 		Phrase{"Time in operations that change a value of another thread at once.",
 			"Время в операциях, которые атомарно меняют значение другого потока."}},
+	"message": {Phrase{"Messages", "Сообщения"},
+		Phrase{"Time in calls that send, receive and wait for messages.",
+			"Время в вызовах, которые отправляют и принимают сообщения и ждут их."}},
+	"io": {Phrase{"Files", "Файлы"},
+		Phrase{"Time in calls that open, read and write files.",
+			"Время в вызовах, которые открывают, читают и пишут файлы."}},
 	"runtime": {Phrase{"Run-time system", "Исполнительная система"},
 		Phrase{"Time in the start and the end of the run-time system and its other operations.",
 			"Время инициализации и завершения исполнительной системы и прочих её операций."}},
@@ -141,6 +147,21 @@ var Metrics = map[string]Metric{
 			"Время в операции без IN_ALLSYNC, когда поток ждёт тех, чьи данные ему нужны, сверх поздней рассылки, " +
 				"ранней редукции и ранней префиксной редукции: корневой поток сбора или редукции — после входа первого " +
 				"из остальных и до входа последнего; поток перестановки — до входа того, от кого он получает данные."}},
+	"late-sender": {Phrase{"Late sender", "Поздняя отправка"},
+		Phrase{"Time in a call that receives messages, or waits for them, before the last of them was sent: " +
+			"until its sender entered the call that sends it.",
+			"Время в вызове, который принимает сообщения или ждёт их, до отправки последнего из них: до входа " +
+				"отправителя в вызов отправки."}},
+	"wrong-order": {Phrase{"Messages in wrong order", "Сообщения не в том порядке"},
+		Phrase{"The part of it in which the receiver waited for a message while another one, which it received " +
+			"later, was sent before.",
+			"Часть этого времени, когда получатель ждал сообщения, хотя другое, принятое им позже, было отправлено " +
+				"раньше."}},
+	"late-receiver": {Phrase{"Late receiver", "Поздний приём"},
+		Phrase{"Time in a call that sends a message, or waits until it is sent, before the receive was posted " +
+			"that takes it. Only where the send could not end before that: the message was not buffered.",
+			"Время в вызове, который отправляет сообщение или ждёт его отправки, до начала его приёма. Только там, " +
+				"где отправка не могла закончиться раньше: сообщение не было помещено в буфер."}},
 	"wait-at-start-end": {Phrase{"Wait at start or end", "Ожидание в начале или конце"},
 		Phrase{"Time in the start or the end of the run-time system before the last thread entered it.",
 			"Время в инициализации или завершении исполнительной системы до входа последнего потока."}},

@@ -16,7 +16,7 @@ var namespaces = []struct{ name, about string }{
 	{"SyncEvents", "Waiting for locks, exclusive resources and collectives."},
 	{"RegionEvents",
 		"Functions, and operations of the run-time system, that programs without tasks enter and leave."},
-	{"MessageEvents", "One-sided transfers of such programs."},
+	{"MessageEvents", "One-sided transfers and messages of such programs."},
 }
 
 var typeDocs = map[trace.FieldType]string{

@@ -13,8 +13,9 @@
  * Plan. For each function there is one of the same name here. It records that it is entered, calls the
  * original by its second name, and records that it is left. sdk/pgas/gen has the table of functions and turns
  * it into calls of macros in shmem_put.h and so on; the macros are in shmem_wrap.h. collect.h does what all
- * collectors have in common. A PE is a node with a file of its own. Its number is known only after
- * shmem_init, so the file is opened then, with the time at which shmem_init began.
+ * collectors have in common, process.h what those have whose nodes are processes. A PE is a node
+ * with a file of its own. Its number is known only after shmem_init, so the file is opened then, with the
+ * time at which shmem_init began.
  *
  *   - A call is located by its return address; internal/record/pgas/symbols finds the file and line.
  *   - Functions that OpenSHMEM itself calls (shmem_set_lock uses atomics) run inside an operation and are
@@ -24,10 +25,10 @@
  *     calling thread's transfers in their context are complete.
  *   - Programs poll (shmem_int_test, shmem_test_lock) millions of times. Failed polls from the same place for
  *     the same address, less than 250 ns apart, share one region with each other and with the poll that
- *     succeeds. After 10 ms a new region begins, so that a trace that ends early shows the polling.
+ *     succeeds (process.h).
  *   - Locks are numbered by their place in the symmetric heap or in the program's data, which is the same on
  *     all PEs. shmem_locks.h also records what they are called.
- *   - Functions of a program compiled with -finstrument-functions are recorded. shmem_functions.h has the two
+ *   - Functions of a program compiled with -finstrument-functions are recorded. functions.h has the two
  *     functions that GCC and Clang then call, and those with which a program names its phases.
  *
  * OpenSHMEM's own header is not needed, and only the list of functions depends on the implementation.
@@ -48,39 +49,7 @@
 #include "shmem_sync.h"
 
 #include "shmem_clock.h"
-#include "shmem_functions.h"
-
-/* ---- Polls ----------------------------------------------------------------------------------------- */
-
-enum { WSS_POLL_GAP = 250, WSS_POLL_REGION = 10000000 }; /* ns */
-
-static wsc_call wss_enter_poll(int op, const void *caller, const volatile void *address) {
-    wss_local *l = &wss_mine;
-    wsc_thread *t = l->poll.s ? l->poll.t : 0;
-    if (!t || t != wsc_mine || t->inside || wss_paused || l->poll_op != op || l->poll_caller != caller ||
-        l->poll_address != address)
-        return wss_enter(op, caller);
-    int64_t now = wss_now();
-    if (now - l->polled > WSS_POLL_GAP || now - l->poll_since > WSS_POLL_REGION) return wss_enter(op, caller);
-    wsc_call c = l->poll;
-    l->poll.s = 0;
-    t->inside = 1;
-    return c;
-}
-
-static void wss_leave_poll(wsc_call *c, int op, const void *caller, const volatile void *address, int done,
-                           int64_t end) {
-    wss_local *l = &wss_mine;
-    if (!end || done) {
-        wsc_leave_at(c, end);
-        return;
-    }
-    if (!l->poll_op) pthread_setspecific(wss_key, l); /* the thread's first poll */
-    l->poll = *c; /* c->time is the time of the first */
-    l->poll_since = c->time, l->polled = end;
-    l->poll_op = op, l->poll_caller = caller, l->poll_address = (const void *)(uintptr_t)address;
-    c->t->inside = 0;
-}
+#include "functions.h"
 
 /* ---- Start and end --------------------------------------------------------------------------------- */
 

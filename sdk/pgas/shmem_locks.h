@@ -128,7 +128,7 @@ static void wss_name_lock(wsc_thread *t, const void *lock, uint64_t id, int in_h
 
 /* wss_lock returns the number of a lock. */
 static uint64_t wss_lock(const volatile long *lock) {
-    wss_local *l = &wss_mine;
+    wss_shmem *l = &wss_own_shmem;
     for (int i = 0; i < WSS_LOCKS; i++)
         if (l->locks[i].address == lock) return l->locks[i].id;
     const uint64_t heap = (uint64_t)1 << 47, low = heap - 1;

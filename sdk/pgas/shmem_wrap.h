@@ -13,34 +13,16 @@
 #else
 #define WSS_WEAK
 #endif
-#define WSS_APART __attribute__((noinline))
-#define WSS_CALLER __builtin_return_address(0)
 
-/* The functions that are wrapped, numbered. */
-enum {
-#define WSS_NAME(NAME, KIND) WSS_OP_##NAME,
-#include "shmem_names.h"
-#undef WSS_NAME
-    WSS_OPS
-};
+#define WSS_NAMES "shmem_names.h"
+#include "process.h"
 
-static const wsc_operation wss_ops[WSS_OPS] = {
-#define WSS_NAME(NAME, KIND) {#NAME, WS_REGION_##KIND},
-#include "shmem_names.h"
-#undef WSS_NAME
-};
-
-static wsc_node *wss_node; /* this PE; null before shmem_init; atomic */
-static int wss_me, wss_pes;
-static int wss_paused;     /* shmem_pcontrol has switched recording off */
-static int wss_own;        /* transfers to the PE itself are recorded */
-static char *wss_anchor;   /* an address in the symmetric heap, the same place on all PEs */
+static int wss_own;      /* transfers to the PE itself are recorded */
+static char *wss_anchor; /* an address in the symmetric heap, the same place on all PEs */
 
 extern wss_ctx oshmem_ctx_default __attribute__((weak)); /* Open MPI's SHMEM_CTX_DEFAULT */
 
-/* ---- The thread's own ------------------------------------------------------------------------------ */
-
-enum { WSS_CONTEXTS = 16, WSS_LOCKS = 4, WSS_RECENT = 32 };
+enum { WSS_CONTEXTS = 16, WSS_LOCKS = 4 };
 
 /* Non-blocking transfers in a context of OpenSHMEM that may not be complete. Their numbers are successive. */
 typedef struct wss_pending {
@@ -48,89 +30,21 @@ typedef struct wss_pending {
     uint64_t first, last; /* first 0: none */
 } wss_pending;
 
-typedef struct wss_frame { /* a function or phase of the program that is executing */
-    const void *function;
-    const void *caller;
-    char *phase; /* a copy of the phase's name; null: a function */
-    ws_site site; /* 0: not recorded, or the trace was not open yet */
-} wss_frame;
-
-typedef struct wss_recent { /* a recently used site */
-    const void *caller;
-    int op;
-    ws_site site;
-} wss_recent;
-
-typedef struct wss_local {
-    wss_recent recent[WSS_RECENT]; /* in front of collect.h's tables */
+/* The thread's own. */
+typedef struct wss_shmem {
     wss_pending pending[WSS_CONTEXTS];
-    int contexts;  /* entries of pending in use */
-    wsc_call poll; /* the polls that have failed so far; their region is still open if poll.s is set */
-    int64_t polled, poll_since;
-    int poll_op;
-    const void *poll_caller, *poll_address;
+    int contexts; /* entries of pending in use */
     struct {
         const volatile void *address;
         uint64_t id;
     } locks[WSS_LOCKS];
-    wss_frame *frames;
-    size_t depth, room, beyond; /* beyond: functions entered that found no memory */
-} wss_local;
+} wss_shmem;
 
-WSC_THREAD wss_local wss_mine;
-static pthread_once_t wss_once = PTHREAD_ONCE_INIT;
-static pthread_key_t wss_key; /* set in threads that have something to do when they end */
-
-/* For what the process knows about functions and locks. Taken before the mutex of a node. */
-static pthread_mutex_t wss_mu = PTHREAD_MUTEX_INITIALIZER;
-static void wss_before_fork(void) { pthread_mutex_lock(&wss_mu); }
-static void wss_after_fork(void) { pthread_mutex_unlock(&wss_mu); }
-
-/* ---- Entering and leaving -------------------------------------------------------------------------- */
-
-/* wss_end_poll leaves the region of polls that were not continued. */
-static void wss_end_poll(wss_local *l) {
-    if (!l->poll.s) return;
-    if (l->poll.t == wsc_mine) ws_exited_at(l->poll.s, l->polled, l->poll.site);
-    l->poll.s = 0;
-}
-
-/* wss_now is ws_now without the check whether the clock is initialised. */
-static inline int64_t wss_now(void) { return ws_the_clock.mult ? ws_now() : wsi_monotonic() - wsi_fold_base; }
-
-/* wss_enter is wsc_enter for a process with a single node: it finds a recently used site more quickly.
- * wss_enter_here is the same, always inlined. */
-static inline __attribute__((always_inline)) wsc_call wss_enter_here(int op, const void *caller) {
-    wsc_call c = {0, 0, 0, 0};
-    wsc_thread *t = wsc_mine ? wsc_mine : wsc_here(__atomic_load_n(&wss_node, __ATOMIC_ACQUIRE));
-    if (!t || t->inside || __builtin_expect(wss_paused, 0)) return c;
-    t->inside = 1; /* from now on a signal handler records nothing: the stream is ours */
-    if (__builtin_expect(wss_mine.poll.s != 0, 0)) wss_end_poll(&wss_mine);
-    c.t = t;
-    if (!wsc_recording(t) || (wsc_set.level == WSC_SYNC && !wsc_wanted(wss_ops[op].kind))) return c;
-    c.time = wss_now();
-    wss_recent *r = &wss_mine.recent[((uintptr_t)caller >> 2 ^ (uintptr_t)caller >> 7) % WSS_RECENT];
-    if (__builtin_expect(r->caller != caller || r->op != op, 0)) {
-        r->site = wsc_site(t, wsc_code(t->node, op), (const char *)caller - 1, 0, 0, 0);
-        r->caller = caller, r->op = op;
-    }
-    c.site = r->site;
-    c.s = t->s;
-    ws_entered_at(c.s, c.time, c.site);
-    return c;
-}
-
-static WSS_APART wsc_call wss_enter(int op, const void *caller) { return wss_enter_here(op, caller); }
-
-/* wss_end returns the time at which a recorded operation ends, or 0 if it is not recorded. */
-static inline int64_t wss_end(const wsc_call *c) { return c->s ? wss_now() : 0; }
-
-/* wss_leave ends an operation about which there is nothing more to record. */
-static WSS_APART void wss_leave(wsc_call *c) { wsc_leave_at(c, wss_end(c)); }
+WSC_THREAD wss_shmem wss_own_shmem;
 
 /* wss_begin numbers a non-blocking transfer. The number also tells its context. */
 static uint64_t wss_begin(wss_ctx ctx) {
-    wss_local *l = &wss_mine;
+    wss_shmem *l = &wss_own_shmem;
     if (&oshmem_ctx_default && ctx == oshmem_ctx_default) ctx = 0;
     int i = 0, spare = -1;
     for (; i < l->contexts; i++) {
@@ -153,7 +67,7 @@ static uint64_t wss_begin(wss_ctx ctx) {
 
 /* wss_complete records that the transfers of a context are complete. */
 static void wss_complete(const wsc_call *c, int64_t time, wss_ctx ctx) {
-    wss_local *l = &wss_mine;
+    wss_shmem *l = &wss_own_shmem;
     if (&oshmem_ctx_default && ctx == oshmem_ctx_default) ctx = 0;
     wss_pending *own = 0;
     int others = 0;
@@ -172,9 +86,9 @@ static void wss_complete(const wsc_call *c, int64_t time, wss_ctx ctx) {
 
 static void wss_complete_all(const wsc_call *c, int64_t time) {
     int any = 0;
-    for (int i = 0; i < wss_mine.contexts; i++) {
-        any |= wss_mine.pending[i].first != 0;
-        wss_mine.pending[i].first = 0;
+    for (int i = 0; i < wss_own_shmem.contexts; i++) {
+        any |= wss_own_shmem.pending[i].first != 0;
+        wss_own_shmem.pending[i].first = 0;
     }
     if (any) ws_completed_at(c->s, time, 0);
 }
@@ -243,10 +157,6 @@ static wsc_call wss_enter_all(int op, const void *caller, int kind) {
     if (c.s) wss_all(&c, kind);
     return c;
 }
-
-static wsc_call wss_enter_poll(int op, const void *caller, const volatile void *address);
-static void wss_leave_poll(wsc_call *c, int op, const void *caller, const volatile void *address, int done,
-                           int64_t end);
 
 /* ---- The wrappers -------------------------------------------------------------------------------------
  *

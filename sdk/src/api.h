@@ -94,7 +94,9 @@ enum {
     WS_REGION_REMOTE_ATOMIC, /* a value in another node's memory is changed at once */
     WS_REGION_COMPLETION,    /* wait for the thread's own transfers */
     WS_REGION_AWAIT,         /* wait for a value to be changed by others */
-    WS_REGION_RUNTIME        /* start, end and everything else */
+    WS_REGION_RUNTIME,       /* start, end and everything else */
+    WS_REGION_MESSAGE,       /* messages are sent and received, and waited for */
+    WS_REGION_IO             /* files are read and written */
 };
 
 /* Why a DF was destroyed, for ws_df_destroy. */

@@ -141,7 +141,7 @@ static void wsi_numbers(ws_context *ctx, int tag, const uint64_t *v, int n) {
 
 ws_code ws_define_code(ws_context *ctx, const char *name, int kind, const char *file, int line, int column) {
     if (wsi_off(ctx)) return 0;
-    if (kind < WS_ATOMIC || kind > WS_REGION_RUNTIME || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
+    if (kind < WS_ATOMIC || kind > WS_REGION_IO || (kind > WS_IF && kind < WS_REGION_FUNCTION)) {
         wsi_fail(ctx, "code fragment %s: %d is not a kind of code fragment: use WS_ATOMIC, WS_SUB ...", name,
                  kind);
         kind = WS_ATOMIC;

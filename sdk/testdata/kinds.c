@@ -77,6 +77,7 @@ int main(void) {
     ws_exited_at(s, 373, barrier_site);
     ws_acquired_at(s, 374, 77);
     ws_released_at(s, 375, 77);
+    ws_group_at(s, 375, 4, indices + 1, 2);
     ws_blocked_at(s, 375, cf, 5, lock, broadcast, sync, 0);
     ws_thread_time_at(s, 375, 1, 20, 10, 4, 2);
     ws_balanced_at(s, 375, site, 2, 12, 84, 12);
@@ -85,6 +86,8 @@ int main(void) {
     ws_get_at(s, 377, 1, 8192, 5);
     ws_remote_atomic_at(s, 378, 2, 8);
     ws_completed_at(s, 379, 5);
+    ws_sent_at(s, 380, 2, 4096, -7, 1, 6);
+    ws_received_at(s, 381, 1, 8192, 8, 2, 3, 50);
 
     ws_kind all = ws_define_kind(ctx, "My", "onAll",
                                  "i:Int u:Uint f:Float cf:CF df:DF site:Site name:Name node:Node "

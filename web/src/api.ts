@@ -74,7 +74,11 @@ export interface Patterns {
   regions: { name: string; kind: string; file?: string; line?: number }[];
   calls: { parent: number; region: number; file?: string; line?: number }[]; // depth first
   threads: { node: number; stream: number; host?: string; calls: number; syncs: number; puts: number;
-    gets: number; atomics: number; sent: number; received: number }[];
+    gets: number; sends: number; receives: number; atomics: number; sent: number;
+    received: number }[];
+  causes: { thread: number; call: number; ns: number }[] | null; chained_ns: number;
+  messages: { call: number; count: number; bytes: number; ns: number; runs: number;
+    join_ns: number }[] | null;
   late: { metric: number; call: number; thread: number; ns: number; count: number; doing: { call: number;
     ns: number }[] | null }[] | null;
   locks: { id: number; name: string; file?: string; line?: number; acquired: number; contended: number;
@@ -165,8 +169,8 @@ export interface Boxes {
 export interface Arrows { more: number; arrows: Arrow[] }
 export interface Arrow {
   // wait: from the producer of an input to its consumer, on any nodes; put, get, atomic: one-sided transfers,
-  // whose time is that in the operation
-  kind: "df" | "cf" | "request" | "wait" | "put" | "get" | "atomic";
+  // whose time is that in the operation; message: from the call that sends it to that which receives it
+  kind: "df" | "cf" | "request" | "wait" | "put" | "get" | "atomic" | "message";
   t0: number; t1: number; from_lane: number; to_lane: number; // -1: unknown; then the node
   from_node: number; to_node: number; what: string; df: string /* key, "" none */; bytes: number;
     producer: string; consumer: string; link: string;

@@ -68,6 +68,7 @@ type Advice struct {
 
 	text, gain, bound words.Text
 	predicted         words.Text
+	ranks             bool    // the title speaks of ranks, not of threads
 	remedy            *remedy // nil: it cannot be simulated
 	weighs            int64   // ns; advice that saves nothing comes before what saves less than this
 }

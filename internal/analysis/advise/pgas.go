@@ -32,6 +32,7 @@ func (a *advisor) pgas() {
 	a.hideTransfers()
 	a.await()
 	a.completion()
+	a.ofMessages()
 }
 
 // steady is the share of what others lost to one thread above which that one is named.
@@ -48,10 +49,13 @@ func (a *advisor) region(call int) *pattern.Region {
 	return &a.Pattern.Regions[a.Pattern.Calls[call].Region]
 }
 
-// inSHMEM chooses between what is said of OpenSHMEM and of UPC, by what a call path calls.
-func (a *advisor) inSHMEM(call int, shmem, upc words.Text) words.Text {
-	if strings.HasPrefix(a.region(call).Name, "shmem_") {
+// inLanguage chooses between what is said of OpenSHMEM, of MPI and of UPC, by what a call path calls.
+func (a *advisor) inLanguage(call int, shmem, mpi, upc words.Text) words.Text {
+	switch name := a.region(call).Name; {
+	case strings.HasPrefix(name, "shmem_"):
 		return shmem
+	case strings.HasPrefix(name, "MPI_"):
+		return mpi
 	}
 	return upc
 }
@@ -83,7 +87,7 @@ func (a *advisor) lateThread() {
 	p := a.Pattern
 	late := slices.DeleteFunc(slices.Clone(p.Late), func(l pattern.Late) bool {
 		m := &p.Metrics[l.Metric]
-		return m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention"
+		return m.Pattern == 0 || m.Reading != "" || m.ID == "lock-contention" || inMessages[m.ID]
 	})
 	type sum struct{ lost, work, left int64 }
 	var all sum
@@ -152,7 +156,11 @@ func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name s
 	how := words.Say("Synchronise less often, or divide the work of each step more evenly.",
 		"Синхронизируйтесь реже или делите работу каждого шага ровнее.")
 	if a.region(top.Call).Kind == "barrier" {
-		how = a.inSHMEM(top.Call, how, // which has no barrier of two phases
+		how = a.inLanguage(top.Call, how, // which has no barrier of two phases
+			words.Say("Synchronise less often, divide the work of each step more evenly, or do independent work "+
+				"in the barrier (`MPI_Ibarrier`, then `MPI_Wait`).",
+				"Синхронизируйтесь реже, делите работу каждого шага ровнее или делайте во время барьера независимую "+
+					"работу (`MPI_Ibarrier`, затем `MPI_Wait`)."),
 			words.Say("Synchronise less often, or split the barrier (`upc_notify`, independent work, `upc_wait`).",
 				"Синхронизируйтесь реже или разделите барьер (`upc_notify`, затем независимая работа, затем "+
 					"`upc_wait`)."))
@@ -335,9 +343,11 @@ func (a *advisor) overlap() {
 	if best == nil {
 		return
 	}
-	how := a.inSHMEM(best.Call,
+	how := a.inLanguage(best.Call,
 		words.Say("Start them with the non-blocking form (`shmem_..._nbi`) and wait once for all (`shmem_quiet`).",
 			"Начинайте их неблокирующими вызовами (`shmem_..._nbi`) и ждите один раз (`shmem_quiet`)."),
+		words.Say("Wait once for all of them (`MPI_Win_flush_all`).",
+			"Ждите один раз для всех (`MPI_Win_flush_all`)."),
 		words.Say("Start them with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`) and wait once for "+
 			"all (`upc_synci`).", "Начинайте их неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`) и ждите "+
 			"один раз (`upc_synci`)."))
@@ -382,8 +392,9 @@ func (a *advisor) startUp() {
 	if most == nil || float64(total) < muchStart*float64(a.res.TotalNS) {
 		return
 	}
-	system := words.Say("UPC", "системы исполнения")
-	if name := a.region(most.Call).Name; strings.HasPrefix(name, "shmem_") || name == "start_pes" {
+	system := a.inLanguage(most.Call, words.Say("OpenSHMEM", "системы исполнения"), words.Say("MPI", "MPI"),
+		words.Say("UPC", "системы исполнения"))
+	if a.region(most.Call).Name == "start_pes" {
 		system = words.Say("OpenSHMEM", "системы исполнения")
 	}
 	rest := a.res.TotalNS - total

@@ -153,11 +153,13 @@ func (a *advisor) hideTransfers() {
 	for t, ns := range work.ByThread {
 		gain += min(ns, bulk.ByThread[t]+access.ByThread[t])
 	}
-	how := a.inSHMEM(worst.Call,
+	how := a.inLanguage(worst.Call,
 		words.Say("Start them early with the non-blocking form (`shmem_..._nbi`), process what is already there, "+
 			"and wait (`shmem_quiet`) where you need the data.",
 			"Начинайте их заранее неблокирующими вызовами (`shmem_..._nbi`), обрабатывайте то, что уже есть, и ждите "+
 				"(`shmem_quiet`) там, где данные нужны."),
+		words.Say("Start them early, process what is already there, and complete them where you need the data.",
+			"Начинайте их заранее, обрабатывайте то, что уже есть, и завершайте там, где данные нужны."),
 		words.Say("Start them early with the non-blocking form (`upc_memget_nbi`, `upc_memput_nbi`), process what "+
 			"is already there, and wait (`upc_synci`) where you need the data.",
 			"Начинайте их заранее неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`), обрабатывайте то, "+
@@ -194,11 +196,15 @@ func (a *advisor) completion() {
 		text = words.Say("%s They did so %s for %s.", "%s Это было %s; всего в программе %s.", text, often(times),
 			words.Number{N: moved, What: transfers})
 	}
-	how := a.inSHMEM(m.Call,
+	how := a.inLanguage(m.Call,
 		words.Say("Put independent work between a transfer and `shmem_quiet`, and call that once for several "+
 			"transfers. If only their order matters, `shmem_fence` is enough.",
 			"Делайте между передачей и `shmem_quiet` работу, которой её результат не нужен, и вызывайте его один раз "+
 				"для нескольких; если важен только порядок, хватит `shmem_fence`."),
+		words.Say("Put independent work between a transfer and its completion (`MPI_Win_flush`, `MPI_Win_unlock`), "+
+			"and complete several at once.",
+			"Делайте между передачей и её завершением (`MPI_Win_flush`, `MPI_Win_unlock`) работу, которой её "+
+				"результат не нужен, и завершайте сразу несколько передач."),
 		words.Say("Put independent work between a transfer and its completion, and complete several at once.",
 			"Делайте между передачей и её завершением работу, которой её результат не нужен, и завершайте сразу "+
 				"несколько передач."))

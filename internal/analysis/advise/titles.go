@@ -66,6 +66,17 @@ var titles = map[string]words.Phrase{
 	"hide-transfers": {"Threads stand still during transfers", "Потоки простаивают во время передач"},
 	"await":          {"Threads wait for a value from another one", "Потоки ждут значения от другого потока"},
 	"completion":     {"Threads wait for their own transfers", "Потоки ждут завершения своих передач"},
+	"late-sender": {"Messages are sent late: the receivers wait",
+		"Сообщения отправляются поздно: получатели ждут"},
+	"late-receiver": {"Messages are received late: the senders wait",
+		"Сообщения принимаются поздно: отправители ждут"},
+	"wrong-order": {"Messages are received in another order than sent",
+		"Сообщения принимаются не в том порядке, в каком отправлены"},
+	"serial-chain": {"Threads wait in a chain, one for the other", "Потоки ждут по цепочке, один другого"},
+	"join-messages": {"Many small messages go to the same receiver: join them",
+		"Много мелких сообщений одному получателю: объединяйте их"},
+	"hide-messages": {"Threads stand still while messages are under way",
+		"Потоки простаивают, пока сообщения в пути"},
 }
 
 // setGain says what following advice would give, and what part of the run's time that is, or else of the
@@ -98,6 +109,9 @@ func part(s words.Share) float64 { return min(float64(s.Part)/float64(max(s.Whol
 func (a *advisor) finished() []Advice {
 	for i := range a.list {
 		a.setGain(&a.list[i])
+		if x := &a.list[i]; a.ofRanks() {
+			x.text, x.bound, x.ranks = x.text.OfRanks(), x.bound.OfRanks(), true
+		}
 	}
 	a.sort()
 	for i, x := range a.list {
@@ -108,7 +122,11 @@ func (a *advisor) finished() []Advice {
 
 // In gives the advice with its sentences in a language.
 func (x Advice) In(l words.Lang) Advice {
-	x.Title, x.Text, x.Gain, x.Bound = titles[x.ID][l], x.text.In(l), x.gain.In(l), x.bound.In(l)
+	title := titles[x.ID]
+	if x.ranks {
+		title = title.OfRanks()
+	}
+	x.Title, x.Text, x.Gain, x.Bound = title[l], x.text.In(l), x.gain.In(l), x.bound.In(l)
 	x.Predicted = x.predicted.In(l)
 	return x
 }

@@ -45,7 +45,7 @@ func missing(m *model.Model, counts *[trace.FirstUserKind]uint64, found func(k t
 		sent, received := count(trace.KindDFSent) > 0, count(trace.KindDFReceived) > 0
 		need(trace.KindDFSent, received, inFlight, bytesInFlight, inner, outer)
 		need(trace.KindDFReceived, sent, inFlight, bytesInFlight)
-		if !sent && !received && count(trace.KindPut, trace.KindGet, trace.KindRemoteAtomic) == 0 {
+		if !sent && !received && count(trace.KindPut, trace.KindGet, trace.KindRemoteAtomic, trace.KindSent) == 0 {
 			need(trace.KindDFSent, false, messages, messageBytes, data, dataBytes, nodeSent, nodeSentBytes,
 				nodeReceived, nodeReceivedBytes)
 		}

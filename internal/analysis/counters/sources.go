@@ -130,7 +130,7 @@ func (s *source) changes(g family, emit func(c change)) {
 func (s *source) messages(f func(g *model.Message)) {
 	eachMessage(s.m, f)
 	if s.sided {
-		s.m.EachTransfer(func(_ *model.Transfer, _ uint32, g model.Message) { f(&g) })
+		s.m.EachTransfer(func(_ model.TransferKind, _ uint32, g model.Message) { f(&g) })
 	}
 }
 
@@ -140,6 +140,7 @@ func (s *source) transfers() (n int) {
 		for i := range s.m.Regions.Threads {
 			n += len(s.m.Regions.Threads[i].Transfers)
 		}
+		n += len(s.m.Regions.Letters)
 	}
 	return n
 }

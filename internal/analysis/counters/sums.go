@@ -140,7 +140,7 @@ func (s *Sums) event(node int32, t int64, k trace.Kind, a []uint64) {
 		if a[3] != 0 {
 			message(peer(a[1]), node, lands)
 		}
-	case trace.KindPut, trace.KindGet, trace.KindRemoteAtomic:
+	case trace.KindPut, trace.KindGet, trace.KindRemoteAtomic, trace.KindSent:
 		if from, to := node, peer(a[0]); from != to {
 			if k == trace.KindGet {
 				from, to = to, from

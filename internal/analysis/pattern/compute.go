@@ -41,7 +41,7 @@ func Compute(ctx context.Context, m *model.Model, g procs.Group) (*Result, error
 	for i := range s.rows {
 		s.rows[i] = map[int]*Row{}
 	}
-	s.charge = make([][]charge, len(s.r.Threads))
+	s.charge, s.stalls = make([][]charge, len(s.r.Threads)), make([][]charge, len(s.r.Threads))
 	for i := range s.r.Threads {
 		s.own = append(s.own, m.Own(s.r.Threads[i].Node))
 	}
@@ -49,13 +49,13 @@ func Compute(ctx context.Context, m *model.Model, g procs.Group) (*Result, error
 	if s.calls, err = makeCalls(m, s.f, g); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(){s.times, s.run, s.countTransfers} {
+	for _, step := range []func(){s.times, s.run, s.countTransfers, s.countMessages} {
 		if err := procs.Agree(g, ctx.Err()); err != nil {
 			return nil, err
 		}
 		step()
 	}
-	if err := s.settleUsual(g); err != nil {
+	if err := cmp.Or(s.settleUsual(g), s.findCauses(g)); err != nil {
 		return nil, err
 	}
 	r := s.res
@@ -87,6 +87,7 @@ func (s *search) whole() {
 	r := s.res
 	s.imbalance()
 	r.Late, r.Locks, r.Collectives, r.Transfers = s.lateList(), s.locks(), s.collectives(), s.transferList()
+	r.Messages, r.Causes, r.ChainedNS = s.messageList(), s.causes(), s.chained
 	r.Metrics = s.f.metrics
 	for i := range r.Metrics {
 		for _, row := range s.rows[i] {
@@ -94,10 +95,9 @@ func (s *search) whole() {
 		}
 		slices.SortFunc(r.Metrics[i].Rows, func(x, y Row) int { return x.Call - y.Call })
 	}
+	r.ranks = s.m.MPI()
 	r.problems = append(problems(s.r), s.unfinished()...)
-	for _, p := range r.problems {
-		r.Problems = append(r.Problems, p.In(words.English))
-	}
+	r.Problems = make([]string, len(r.problems)) // In writes them
 	*r = *r.In(words.English)
 }
 
@@ -155,6 +155,18 @@ func (s *search) times() {
 				o.Atomics++
 			}
 		}
+		for k := range t.Sends {
+			x := &t.Sends[k]
+			o.Sends++
+			o.Sent += x.Bytes
+			s.add(sent, call(x.Visit), i, x.Bytes)
+		}
+		for k := range t.Receives {
+			x := &t.Receives[k]
+			o.Receives++
+			o.Received += x.Bytes
+			s.add(received, call(x.Visit), i, x.Bytes)
+		}
 		for k := range t.Collectives {
 			c := &t.Collectives[k]
 			o.Sent += c.Sent
@@ -194,6 +206,9 @@ func problems(r *model.Regions) (out []words.Text) {
 	say(r.Unmatched, "calls of collectives without the calls of all other threads of the group: %d; no waits "+
 		"are looked for in them",
 		"вызовов коллективных операций без вызовов всех остальных потоков группы: %d; ожиданий в них не ищут")
+	say(r.Strays, "messages of which only the sending or only the receiving was recorded: %d; no waits are "+
+		"looked for in them",
+		"сообщений, для которых записана только отправка или только приём: %d; ожиданий в них не ищут")
 	say(r.Overlapping, "acquisitions of a lock before another thread had released it: %d; clocks disagree, or "+
 		"the lock is not one",
 		"захватов блокировки до её освобождения другим потоком: %d; часы расходятся, или это не блокировка")

@@ -77,9 +77,12 @@ func (s *search) settleWaits(in *instance) {
 
 // worked is how long a thread ran the program or moved data in a stretch, and did not wait.
 func (s *search) worked(thread int, in stretch) (ns int64) {
-	waits := s.f.index["synchronisation"]
+	waits, message := s.f.index["synchronisation"], uint8(s.f.index["message"])
 	eachVisitIn(&s.r.Threads[thread], in, func(v int32, from, to int64) {
-		if v < 0 || s.f.metrics[s.class[thread][v]].Parent != waits {
+		switch {
+		case v >= 0 && s.class[thread][v] == message:
+			ns += to - from - s.messageWait(thread, v, from, to)
+		case v < 0 || s.f.metrics[s.class[thread][v]].Parent != waits:
 			ns += to - from
 		}
 	})

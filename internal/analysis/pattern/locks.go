@@ -55,7 +55,7 @@ func (s *search) acquisition(l *model.Lock, hold int) {
 			continue
 		}
 		if s.own[thread] {
-			s.charge[thread] = append(s.charge[thread], charge{a.visit, int32(metric), from, to})
+			s.charge[thread] = append(s.charge[thread], charge{a.visit, int32(metric), from, to, -1})
 		}
 		s.eachOwner(l, hold, stretch{from, to}, func(owner int, part stretch, again bool) {
 			if owner == thread || !s.own[owner] {

@@ -10,7 +10,7 @@ import (
 // pattern is a way in which time is lost.
 type pattern struct {
 	id      string // words.Metrics has its name
-	number  int    // in docs/pgas.md, 1 to 12; 0: none of these
+	number  int    // in docs/pgas-patterns.md, 1 to 15; 0: none of these
 	parent  string // the metric it is a part of, "" of readings
 	reading string // the metric it is another definition of
 
@@ -94,6 +94,9 @@ var patterns = []*pattern{
 			}
 			return max(in.entered[k], first), in.lastEnter(), in.last
 		}},
+	{id: "late-sender", number: 13, parent: "message"}, // messages.go finds these three
+	{id: "wrong-order", number: 14, parent: "late-sender"},
+	{id: "late-receiver", number: 15, parent: "message"},
 	{id: "wait-at-start-end", parent: "runtime",
 		when: func(in *instance) bool {
 			return in.kind == model.CollectiveStart || in.kind == model.CollectiveFinish
@@ -201,6 +204,8 @@ var branches = []branch{
 	{"bulk", "point-to-point", NS},
 	{"access", "point-to-point", NS},
 	{"remote-atomic", "point-to-point", NS},
+	{"message", "point-to-point", NS},
+	{"io", "time", NS},
 	{"runtime", "time", NS},
 	{"visits", "", Occ},
 	{"bytes-sent", "", Bytes},
@@ -216,7 +221,7 @@ var classOfKind = map[trace.CodeKind]string{
 	trace.Barrier: "barrier", trace.Collective: "collective", trace.Lock: "lock", trace.Memory: "memory",
 	trace.Bulk: "bulk", trace.Access: "access",
 	trace.RemoteAtomic: "remote-atomic", trace.Completion: "completion", trace.Await: "await",
-	trace.Runtime: "runtime",
+	trace.Runtime: "runtime", trace.Message: "message", trace.IO: "io",
 }
 
 // classOfCollective is the class of a region that is known to be a collective, whatever kind of region it is

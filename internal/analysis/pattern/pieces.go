@@ -13,9 +13,7 @@ import (
 // class of the function or operation. Threads that execute CFs get the waiting only.
 func (s *search) pieces(i int) []Piece {
 	t, class, charges := &s.r.Threads[i], s.class[i], s.charge[i]
-	slices.SortFunc(charges, func(x, y charge) int {
-		return cmp.Or(cmp.Compare(x.visit, y.visit), cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
-	})
+	slices.SortFunc(charges, compareCharges)
 	first := make([]int32, len(t.Enter)+1) // by visit: where its charges begin
 	for _, x := range charges {
 		first[x.visit+1]++
@@ -59,11 +57,11 @@ func restOf(class, link string) Piece {
 	switch class {
 	case "program":
 		return Piece{Kind: Works}
-	case "bulk", "access", "remote-atomic":
+	case "bulk", "access", "remote-atomic", "message":
 		return Piece{Kind: Transfers, Part: cmp.Or(link, class)}
 	case "collective", "completion":
 		return Piece{Kind: Transfers, Part: class}
-	case "await":
+	case "await", "io":
 		return Piece{Kind: Waits, Part: class}
 	}
 	return Piece{Kind: Runs, Part: "runtime"}
@@ -84,29 +82,39 @@ const (
 func linksOf(t *model.Thread) links {
 	l := links{make([]uint32, len(t.Enter)), []string{noLink: "", manyLinks: ""}}
 	number := map[int]uint32{}
-	for i := range t.Transfers {
-		x := &t.Transfers[i]
-		if x.Visit < 0 || int(x.Peer) == t.Node {
-			continue // memory of its own
+	see := func(visit, peer int32, comes bool) {
+		if visit < 0 || int(peer) == t.Node {
+			return // memory of its own
 		}
-		key := int(x.Peer) << 1
-		if x.Kind == model.TransferGet {
+		key := int(peer) << 1
+		if comes {
 			key |= 1
 		}
 		n, ok := number[key]
 		if !ok {
 			n = uint32(len(l.names))
 			number[key] = n
-			if x.Kind == model.TransferGet {
-				l.names = append(l.names, fmt.Sprintf("%d->%d", x.Peer, t.Node))
+			if comes {
+				l.names = append(l.names, fmt.Sprintf("%d->%d", peer, t.Node))
 			} else {
-				l.names = append(l.names, fmt.Sprintf("%d->%d", t.Node, x.Peer))
+				l.names = append(l.names, fmt.Sprintf("%d->%d", t.Node, peer))
 			}
 		}
-		if old := l.of[x.Visit]; old != noLink && old != n {
+		if old := l.of[visit]; old != noLink && old != n {
 			n = manyLinks
 		}
-		l.of[x.Visit] = n
+		l.of[visit] = n
+	}
+	for i := range t.Transfers {
+		x := &t.Transfers[i]
+		see(x.Visit, x.Peer, x.Kind == model.TransferGet)
+	}
+	for i := range t.Sends {
+		see(t.Sends[i].Visit, t.Sends[i].Peer, false)
+		see(t.Sends[i].Done, t.Sends[i].Peer, false)
+	}
+	for i := range t.Receives {
+		see(t.Receives[i].Visit, t.Receives[i].Peer, true)
 	}
 	return l
 }

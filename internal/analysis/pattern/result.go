@@ -21,14 +21,20 @@ type Result struct {
 	Calls   []Call   `json:"calls"`
 	Threads []Thread `json:"threads"` // by node and stream
 	// Late says who others waited for, largest first.
-	Late        []Late       `json:"late"`
+	Late []Late `json:"late"`
+	// Causes say, of MPI programs, whose doings the waiting of all was for, largest first. ChainedNS is how much of
+	// it was for threads that waited themselves.
+	Causes      []Cause      `json:"causes"`
+	ChainedNS   int64        `json:"chained_ns"`
 	Locks       []Lock       `json:"locks"`       // largest waits first
 	Collectives []Collective `json:"collectives"` // by call path and modes, largest waits first
 	Transfers   []Transfer   `json:"transfers"`   // by call path, longest first
+	Messages    []Message    `json:"messages"`    // by call path of the send, longest first
 	// what could not be paired or was not recorded, a sentence each
 	Problems []string `json:"problems"`
 
 	problems []words.Text // Problems
+	ranks    bool         // threads are ranks
 	pieces   map[model.WorkerID][]Piece
 }
 
@@ -49,7 +55,7 @@ type Metric struct {
 	Parent int    `json:"parent"` // index into Metrics; -1: a root
 	Unit   Unit   `json:"unit"`
 	Doc    string `json:"doc"` // what it is and how it is computed, a sentence or two
-	// Pattern is the number of the pattern, 1 to 12 (see docs/pgas.md), 0 for other metrics.
+	// Pattern is the number of the pattern, 1 to 15 (see docs/pgas-patterns.md), 0 for other metrics.
 	Pattern int `json:"pattern,omitempty"`
 	// Reading marks an alternative definition of the metric it names by id, which is a root of its own: not a
 	// part of Time, since its time overlaps others'.
@@ -90,6 +96,8 @@ type Thread struct {
 	Syncs    int64 `json:"syncs"`    // of them barriers, collectives, locks, completions and waits
 	Puts     int64 `json:"puts"`     // one-sided transfers; likewise
 	Gets     int64 `json:"gets"`     //
+	Sends    int64 `json:"sends"`    // messages sent and received
+	Receives int64 `json:"receives"` //
 	Atomics  int64 `json:"atomics"`  //
 	Sent     int64 `json:"sent"`     // bytes this thread put and its collectives sent
 	Received int64 `json:"received"` // bytes it got
@@ -109,6 +117,14 @@ type Late struct {
 	// later than those who waited: it had no core.
 	WorkNS int64 `json:"-"`
 	LeftNS int64 `json:"-"`
+}
+
+// Cause is what others lost because a thread was in a call path: directly, or because it kept those waiting
+// for whom they waited.
+type Cause struct {
+	Thread int   `json:"thread"`
+	Call   int   `json:"call"`
+	NS     int64 `json:"ns"`
 }
 
 // Doing is time spent in a call path.
@@ -181,6 +197,18 @@ type Transfer struct {
 	OverlapNS int64 `json:"overlap_ns"`
 }
 
+// Message is the messages sent at a call path.
+type Message struct {
+	Call  int   `json:"call"`
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
+	NS    int64 `json:"ns"` // in the calls that send and receive them, without waits for the other side
+	// Runs counts sequences of two or more messages to one receiver with no other operation between them. JoinNS
+	// is the part of NS of all but the first of each run: what one message in place of a run would save.
+	Runs   int64 `json:"runs"`
+	JoinNS int64 `json:"join_ns"`
+}
+
 // PieceKind is what a worker did in a region.
 type PieceKind uint8
 
@@ -212,9 +240,16 @@ func (r *Result) In(l words.Lang) *Result {
 	out.Metrics, out.Problems = slices.Clone(r.Metrics), slices.Clone(r.Problems)
 	for i := range out.Metrics {
 		m := &out.Metrics[i]
-		m.Name, m.Doc = words.Metrics[m.ID].Name.In(l), words.Metrics[m.ID].Doc.In(l)
+		name, doc := words.Metrics[m.ID].Name, words.Metrics[m.ID].Doc
+		if r.ranks {
+			name, doc = name.OfRanks(), doc.OfRanks()
+		}
+		m.Name, m.Doc = name.In(l), doc.In(l)
 	}
 	for i, p := range r.problems {
+		if r.ranks {
+			p = p.OfRanks()
+		}
 		out.Problems[i] = p.In(l)
 	}
 	return &out

@@ -17,10 +17,14 @@ type search struct {
 	f         *forest
 	rows      []map[int]*Row // by metric, then call path
 	charge    [][]charge     // by thread
+	stalls    [][]charge     // by thread: of them those in messages, of all threads, in order
 	late      map[lateKey]*lateSum
 	usual     map[usualKey]*usualCost
 	sums      map[collectiveKey]Collective
 	transfers map[int32]Transfer // by call path
+	sent      map[int32]Message  // likewise
+	caused    map[causeKey]int64
+	chained   int64 // see Result.ChainedNS
 	in        instance
 	owners    []int // of a lock, in the wait at hand
 	// of the instance at hand
@@ -37,6 +41,7 @@ type charge struct {
 	visit    int32
 	metric   int32
 	from, to int64
+	late     int32 // the thread that was waited for; -1: none in particular
 }
 
 func (s *search) add(metric, call, thread int, v int64) {
@@ -57,8 +62,9 @@ func (s *search) row(metric, call int) *Row {
 	return row
 }
 
-// run looks at every acquisition of a lock, in order of time, and at every collective.
+// run looks at every message, then at every acquisition of a lock, in order of time, and at every collective.
 func (s *search) run() {
+	s.messages()
 	type event struct {
 		t    int64
 		lock *model.Lock
@@ -130,7 +136,11 @@ func (s *search) instance() {
 					continue
 				}
 				s.spent[k] += ns
-				s.charge[thread] = append(s.charge[thread], charge{visit, int32(metric), from, to})
+				lateThread := int32(-1)
+				if late >= 0 && late != k {
+					lateThread = in.members[late].Thread
+				}
+				s.charge[thread] = append(s.charge[thread], charge{visit, int32(metric), from, to, lateThread})
 				c.see(p, ns)
 			}
 			if waited {
@@ -223,6 +233,8 @@ type searchShare struct {
 	Late        map[lateKey]*lateSum
 	Collectives map[collectiveKey]Collective
 	Transfers   map[int32]Transfer
+	Messages    map[int32]Message
+	Caused      map[causeKey]int64
 }
 
 // metricRow is a row of the metric with that number, of the threads of one process.
@@ -232,7 +244,8 @@ type metricRow struct {
 }
 
 func (s *search) share() searchShare {
-	w := searchShare{Threads: s.res.Threads, Late: s.late, Collectives: s.sums, Transfers: s.transfers}
+	w := searchShare{Threads: s.res.Threads, Late: s.late, Collectives: s.sums, Transfers: s.transfers,
+		Messages: s.sent, Caused: s.caused}
 	for i, rows := range s.rows {
 		for _, row := range rows {
 			own := metricRow{i, Row{Call: row.Call}}
@@ -288,6 +301,12 @@ func (s *search) join(w *searchShare, threads []int) {
 	}
 	for call, v := range w.Transfers {
 		s.transfers[call] = s.transfers[call].plus(v)
+	}
+	for k, ns := range w.Caused {
+		s.caused[k] += ns
+	}
+	for call, v := range w.Messages {
+		s.sent[call] = s.sent[call].plus(v)
 	}
 }
 

@@ -39,7 +39,8 @@ func Examine(ctx context.Context, engine bool, build string) ([]Finding, error) 
 			return nil, err
 		}
 	} else {
-		mpi = slices.Concat(examineMPI(ctx), examineShmem(ctx), examineOpenMP(ctx)) // a rank starts no other job
+		mpi = slices.Concat(examineMPI(ctx), examineMPIPrograms(ctx), examineShmem(ctx),
+			examineOpenMP(ctx)) // a rank starts no other job
 	}
 	return append([]Finding{examineEngine(engine), examineCompiler(ctx), examineCores(), examineClock(),
 		examineCache()}, mpi...), nil

@@ -63,28 +63,38 @@ func examineShmem(ctx context.Context) []Finding {
 
 // tryShmem compiles a program, starts it and looks whether it was recorded.
 func tryShmem(ctx context.Context, oshrun string, v launch.Version, library string) Finding {
-	f := Finding{What: "OpenSHMEM PEs"}
+	return tryMany(ctx, Finding{What: "OpenSHMEM PEs"}, library, trialSource, "oshcc", oshrun, " (LD_PRELOAD):"+
+		" link them with it ('whyslow shmem --library DIR')",
+		func(program string) *launch.Launch { return launch.Trial(oshrun, v, triedRanks, program) })
+}
+
+// tryMany is tryShmem for a program that a launcher starts as several processes. loading ends a sentence
+// about libraries that are not loaded.
+func tryMany(ctx context.Context, f Finding, library, source, compiler, launcher, loading string,
+	trialOf func(program string) *launch.Launch) Finding {
 	failed := func(err error) Finding { return f.bad(err.Error(), "") }
 	dir, err := os.MkdirTemp("", "whyslow-doctor-*")
 	if err != nil {
 		return failed(err)
 	}
 	defer os.RemoveAll(dir)
-	program, traceDir, wrong, err := trial(ctx, dir, trialSource, "oshcc")
+	program, traceDir, wrong, err := trial(ctx, dir, source, compiler)
 	if err != nil {
 		return failed(err)
 	}
+	name := filepath.Base(launcher)
 	if wrong != "" {
-		return f.bad("oshcc cannot compile: "+wrong, "install gcc and libopenmpi-dev, of the same version as oshrun")
+		return f.bad(compiler+" cannot compile: "+wrong,
+			"install gcc and libopenmpi-dev, of the same version as "+name)
 	}
-	l := launch.Trial(oshrun, v, triedRanks, program)
+	l := trialOf(program)
 	if err := l.Prepare(library, traceDir, nil); err != nil {
 		return failed(err)
 	}
 	_, stderr, took, advice, err := try(ctx, l.Env, l.Path, l.Words[1:]...)
 	if err != nil {
 		return f.bad(fmt.Sprintf("cannot be started: %v", cmp.Or(complaint(stderr), err.Error())),
-			fmt.Sprintf("to see all of it start a program of yours: oshrun -np %d ./prog", triedRanks))
+			fmt.Sprintf("to see all of it start a program of yours: %s -np %d ./prog", name, triedRanks))
 	}
 	files, err := launch.NodeFiles(traceDir)
 	if err != nil {
@@ -92,10 +102,10 @@ func tryShmem(ctx context.Context, oshrun string, v launch.Version, library stri
 	}
 	if files != triedRanks {
 		return f.bad(fmt.Sprintf("%d started, %d recorded", triedRanks, files), "the library cannot be loaded into"+
-			" programs (LD_PRELOAD): link them with it ('whyslow shmem --library DIR')")
+			" programs"+loading)
 	}
 	f.OK, f.Value, f.Advice = true, fmt.Sprintf("%d started and recorded in %v", triedRanks,
-		took.Round(10*time.Millisecond)), strings.ReplaceAll(strings.Join(advice, "; "), "mpirun", "oshrun")
+		took.Round(10*time.Millisecond)), strings.ReplaceAll(strings.Join(advice, "; "), "mpirun", name)
 	return f
 }
 

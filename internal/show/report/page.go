@@ -37,7 +37,7 @@ var pageScript string
 
 func pageTemplate(lang words.Lang) *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{"code": withCode, "meter": meter,
-		"say": speaker{lang}.say, "paper": func() faceSet { return paper }}).Parse(pageText))
+		"say": speaker{lang: lang}.say, "paper": func() faceSet { return paper }}).Parse(pageText))
 }
 
 // withCode sets what stands between backticks as code.

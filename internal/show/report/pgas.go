@@ -28,6 +28,9 @@ func (a *Everything) onlyRegions() bool {
 	return (a.Pattern != nil || a.interval() != nil) && a.model != nil && slou.OnlyRegions(a.model)
 }
 
+// ofRanks tells whether the threads are the ranks of an MPI program.
+func (a *Everything) ofRanks() bool { return a.model != nil && a.model.MPI() }
+
 // pgas is a pattern.Result with the sums that the report shows.
 type pgas struct {
 	*pattern.Result
@@ -77,8 +80,8 @@ func (p *pgas) inTime(metric int) bool { return metric == 0 || slices.Contains(p
 // functionKind is the kind of functions of the program.
 var functionKind = trace.Function.String()
 
-// otherWaits are metrics that are waiting without being one of the twelve patterns.
-var otherWaits = []string{"wait-at-start-end", "await"}
+// otherWaits are metrics that are waiting without being one of the numbered patterns.
+var otherWaits = []string{"wait-at-start-end", "await", "io"}
 
 func isWait(m *pattern.Metric) bool { return m.Pattern > 0 || slices.Contains(otherWaits, m.ID) }
 
@@ -159,7 +162,9 @@ func (p *pgas) losses() (out []loss) {
 func (p *pgas) lateAt(metric, call int) *pattern.Late {
 	var best *pattern.Late
 	for i := range p.Late {
-		if l := &p.Late[i]; l.Metric == metric && l.Call == call && (best == nil || l.NS > best.NS) {
+		l := &p.Late[i]
+		if l.Call == call && (l.Metric == metric || slices.Contains(p.above(l.Metric), metric)) &&
+			(best == nil || l.NS > best.NS) {
 			best = l
 		}
 	}

@@ -31,6 +31,7 @@ func (a *author) pgas() {
 	p.threadTable()
 	p.outline()
 	p.lateTable()
+	p.causeTable()
 	p.imbalanceTable()
 	p.lockTables()
 	p.collectiveTable()
@@ -121,13 +122,31 @@ func (p *pgas) lateTable() {
 	}
 }
 
+// mostCauses is how many causes are listed.
+const mostCauses = 20
+
+// causeTable says whose doings the waiting was for in the end.
+func (p *pgas) causeTable() {
+	if p.ChainedNS == 0 {
+		return // the table before says the same
+	}
+	g := p.table("Who caused the waiting, also through threads that waited themselves", "thread", "call path",
+		"#others lost", "#share|of all threads' time")
+	for i := range p.Causes[:min(len(p.Causes), mostCauses)] {
+		if c := &p.Causes[i]; !g.small(c.NS, p.total[0]) {
+			g.row(p.threadName(c.Thread), p.callPath(c.Call), words.Time(c.NS), shareOf(c.NS, p.total[0]))
+		}
+	}
+}
+
 // threadTable is about the threads; the short form has those that waited least and most, which say most.
 func (p *pgas) threadTable() {
 	g := p.table("Threads", "thread", "+host", "#time", "#program|outside of run-time operations",
 		"#sync|barriers, locks, allocation, completion of transfers", "#comm|collectives and transfers",
 		"#runtime|start, end and everything else", "#waited|in patterns; part of the columns before",
 		"#calls|calls of run-time operations", "#sent", "#received",
-		"#syncs|calls of barriers, collectives, locks, completions and waits", "#puts", "#gets", "#atomics")
+		"#syncs|calls of barriers, collectives, locks, completions and waits", "#puts", "#gets", "#atomics",
+		"#messages sent", "#messages received")
 	if p.onlyRegions() {
 		g.In = everywhere
 	}
@@ -146,7 +165,8 @@ func (p *pgas) threadTable() {
 		}
 		l := g.row(number(int64(i), p.threadName(i)), t.Host, words.Time(all), share("program"),
 			share("synchronisation"), share("communication"), share("runtime"), shareOf(waited[i], all), t.Calls,
-			words.Size(t.Sent), words.Size(t.Received), t.Syncs, t.Puts, t.Gets, t.Atomics)
+			words.Size(t.Sent), words.Size(t.Received), t.Syncs, t.Puts, t.Gets, t.Atomics,
+			t.Sends, t.Receives)
 		if at := slices.Index(order, i); at >= threadRows/2 && at < len(order)-threadRows/2 {
 			l.In = full | paper
 			g.Left++

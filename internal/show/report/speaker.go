@@ -3,7 +3,10 @@ package report
 import "github.com/whyslow/whyslow/internal/words"
 
 // speaker writes the sections of the report in a language.
-type speaker struct{ lang words.Lang }
+type speaker struct {
+	lang  words.Lang
+	ranks bool // threads are the ranks of an MPI program
+}
 
 // say is words.Say with a format of the catalogue; what is not there, such as a name, is the same in every
 // language.
@@ -12,7 +15,11 @@ func (s speaker) say(format string, args ...any) string {
 	if both[words.Russian] == "" {
 		both = words.Phrase{format, format}
 	}
-	return both.With(args...).In(s.lang)
+	text := both.With(args...)
+	if s.ranks {
+		text = text.OfRanks()
+	}
+	return text.In(s.lang)
 }
 
 // factor is the name of a factor by its letter.

@@ -43,7 +43,7 @@ func newTerminal(w io.Writer, lang words.Lang, opt Options) *terminal {
 	if opt.Width <= 0 {
 		opt.Width = 80
 	}
-	t := &terminal{speaker: speaker{lang}, w: bufio.NewWriter(w), opt: opt, face: short}
+	t := &terminal{speaker: speaker{lang: lang}, w: bufio.NewWriter(w), opt: opt, face: short}
 	if opt.Full {
 		t.face = full
 	}

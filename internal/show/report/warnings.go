@@ -153,9 +153,9 @@ func (f factorList) In(lang words.Lang) string {
 	names := make([]string, len(f))
 	for i, s := range f {
 		factor, part, _ := strings.Cut(s, ".")
-		names[i] = speaker{lang}.factor(factor)
+		names[i] = speaker{lang: lang}.factor(factor)
 		if part != "" {
-			names[i] += speaker{lang}.inWords(factor, part, " (", ")")
+			names[i] += speaker{lang: lang}.inWords(factor, part, " (", ")")
 		}
 	}
 	return strings.Join(names, ", ")

@@ -81,9 +81,12 @@ export const parts = {
   "here": {"en":"ready on this node","ru":"готовое есть на этом узле"},
   "io": {"en":"files and sockets","ru":"файлы и сокеты"},
   "late-broadcast": {"en":"late broadcast","ru":"поздняя рассылка"},
+  "late-receiver": {"en":"late receiver","ru":"поздний приём"},
+  "late-sender": {"en":"late sender","ru":"поздняя отправка"},
   "lock": {"en":"","ru":"блокировка"},
   "lock-contention": {"en":"lock contention","ru":"борьба за блокировку"},
   "memory": {"en":"memory management","ru":"управление памятью"},
+  "message": {"en":"messages","ru":"сообщения"},
   "non-participation": {"en":"underload of absent threads","ru":"недогрузка отсутствующих потоков"},
   "nowhere": {"en":"nothing ready anywhere","ru":"готового нет нигде"},
   "nxn-completion": {"en":"n x N completion","ru":"завершение обмена всех со всеми"},
@@ -114,4 +117,5 @@ export const parts = {
   "wait-inside": {"en":"wait inside collective","ru":"ожидание внутри операции"},
   "wait-inside-all": {"en":"all waits for data","ru":"всё ожидание данных"},
   "wait-inside-residual": {"en":"unexplained time inside collectives","ru":"необъяснённое время в коллективных операциях"},
+  "wrong-order": {"en":"messages in wrong order","ru":"сообщения не в том порядке"},
 };

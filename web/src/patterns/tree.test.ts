@@ -7,7 +7,7 @@ const item = (parent: number): Item => ({ parent, name: "", tip: "" });
 const metric = (id: string, parent: number, list: [number, number[]][], unit = "ns") => ({ id, name: id,
   parent, unit, doc: "", rows: list.map(([call, values]) => ({ call, values })) }) as Patterns["metrics"][0];
 const thread = (node: number, stream = 0, host = "") => ({ node, stream, host, calls: 0, syncs: 0, puts: 0,
-  gets: 0, atomics: 0, sent: 0, received: 0 });
+  gets: 0, sends: 0, receives: 0, atomics: 0, sent: 0, received: 0 });
 
 // main calls a twice (two places) and b, which calls a.
 const p = {

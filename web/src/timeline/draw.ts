@@ -316,7 +316,7 @@ export function arrowAt(s: Scene, x: number, y: number): Arrow | undefined {
 }
 
 const arrowColors = { df: "l", cf: "o", request: "faint", wait: "s", put: "l", get: "u",
-  atomic: "o" } as const;
+  atomic: "o", message: "l" } as const;
 
 function drawArrows(g: Draw, s: Scene): void {
   const p = palette();

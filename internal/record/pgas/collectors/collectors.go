@@ -1,7 +1,7 @@
 // Package collectors makes the libraries that record programs as they are: libwhyslow-gasp (UPC),
-// libwhyslow-shmem (OpenSHMEM) and libwhyslow-omp (OpenMP). Their C sources are part of whyslow (package
-// sdk). The C compiler of the machine compiles them when they are first needed; package compile keeps the
-// result.
+// libwhyslow-shmem (OpenSHMEM), libwhyslow-omp (OpenMP) and libwhyslow-mpi (MPI). Their C sources are part of
+// whyslow (package sdk). The C compiler of the machine compiles them when they are first needed; package
+// compile keeps the result.
 package collectors
 
 import (
@@ -27,7 +27,7 @@ import (
 // Names are the names of the libraries that programs can be linked with: "gasp" and "shmem".
 var Names = []string{"gasp", "shmem"}
 
-// folders has the folder of sources of each library that Build makes.
+// folders has the folder of sources of each library that Build makes; that of another one has its name.
 var folders = map[string]string{"gasp": "pgas", "shmem": "pgas", "omp": "omp"}
 
 // Build compiles libwhyslow-NAME.so, or finds it in the user's cache, and returns its path. It compiles
@@ -38,10 +38,22 @@ func Build(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("no library %q: there are %s", name,
 			strings.Join(slices.Sorted(maps.Keys(folders)), ", "))
 	}
+	return shared(ctx, name, strings.Fields(os.Getenv("CC")))
+}
+
+// BuildMPI is Build for libwhyslow-mpi, with the compiler of an MPI, such as mpicc: the library fits that
+// MPI.
+func BuildMPI(ctx context.Context, compiler []string) (string, error) {
+	return shared(ctx, "mpi", compiler)
+}
+
+// shared makes a shared library.
+func shared(ctx context.Context, name string, compiler []string) (string, error) {
 	p, err := library(name, ".so", "-fPIC")
 	if err != nil {
 		return "", err
 	}
+	p.Compiler = compiler
 	p.Link = []string{"-shared"}
 	made, err := p.Make(ctx)
 	return made, explain(ctx, name, p.Compiler, err)
@@ -66,8 +78,12 @@ func library(name, suffix, code string) (compile.Program, error) {
 	}
 	sources := map[string]string{headerFile: sdk.Header}
 	parts := []embed.FS{sdk.PGAS}
-	if folders[name] == "omp" {
+	folder := cmp.Or(folders[name], name)
+	switch folder {
+	case "omp":
 		parts = append(parts, sdk.OMP)
+	case "mpi":
+		parts = append(parts, sdk.MPI)
 	}
 	for _, part := range parts {
 		err = fs.WalkDir(part, ".", func(file string, e fs.DirEntry, err error) error {
@@ -85,8 +101,7 @@ func library(name, suffix, code string) (compile.Program, error) {
 	dir, err := cache.Folder(sources)
 	return compile.Program{
 		Name: "libwhyslow-" + name + suffix, Dir: dir, Compiler: strings.Fields(os.Getenv("CC")),
-		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{folders[name] +
-			"/" + name + ".c"},
+		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{folder + "/" + name + ".c"},
 	}, err
 }
 
@@ -105,7 +120,10 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 		return err
 	}
 	command := cmp.Or(strings.Join(compiler, " "), "cc")
-	if command, _, _ = strings.Cut(command, " "); strings.HasPrefix(err.Error(), command+":") {
+	if command, _, _ = strings.Cut(command, " "); name == "mpi" && strings.HasPrefix(err.Error(), command+":") {
+		return fmt.Errorf("no compiler of MPI programs: %s was not found; install it (apt-get install libopenmpi-dev)"+
+			" or name one in the environment variable MPICC", command)
+	} else if strings.HasPrefix(err.Error(), command+":") {
 		return fmt.Errorf("no C compiler: %s was not found; install one (apt-get install gcc) or name one in the "+
 			"environment variable CC", command)
 	}

@@ -75,6 +75,9 @@ func (l *Launch) nothing() string {
 	if l.omp != nil {
 		return l.omp.nothing(name)
 	}
+	if l.mpi != nil {
+		return l.mpi.nothing(name)
+	}
 	return fmt.Sprintf("nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it statically"+
 		" (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)
 }

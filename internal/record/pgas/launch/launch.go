@@ -1,5 +1,5 @@
-// Package launch starts OpenSHMEM and OpenMP programs by their users' command, records them and completes
-// their traces.
+// Package launch starts OpenSHMEM, MPI and OpenMP programs by their users' command, records them and
+// completes their traces.
 package launch
 
 import (
@@ -31,6 +31,8 @@ var launchers = map[string]bool{
 	"prterun": true, "prun": true,
 	"oshexec": false, "srun": false, "aprun": false, "jsrun": false, "ibrun": false,
 	"mpiexec.hydra": false, "mpirun_rsh": false,
+	"mpirun.openmpi": true, "mpiexec.openmpi": true, "mpirun.mpich": false, // Debian's names
+	"mpiexec.mpich": false,
 }
 
 // Launch is a command that starts a program that a library records.
@@ -41,7 +43,9 @@ type Launch struct {
 	Env      []string
 	launcher int     // which of the words that is; -1: the program is started by itself
 	openMPI  Version // zero where it is not Open MPI's
-	omp      *openMP // nil: an OpenSHMEM program
+	// of an OpenMP or MPI program; both nil: an OpenSHMEM program
+	omp *openMP
+	mpi *mpiProgram
 }
 
 // Version is a version of Open MPI; zero: another MPI.
@@ -83,19 +87,28 @@ func Trial(launcher string, v Version, pes int, program string) *Launch {
 	return &Launch{Words: words, Path: launcher, Program: program, openMPI: v}
 }
 
-// New looks at the command of the user.
+// New looks at the command of a user who wants an OpenSHMEM program recorded.
 func New(ctx context.Context, words []string) (*Launch, error) {
-	l := &Launch{Words: slices.Clone(words), launcher: slices.IndexFunc(words, isLauncher)}
+	l := &Launch{}
+	if err := l.look(ctx, words); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// look finds the launcher and the program in the command of the user.
+func (l *Launch) look(ctx context.Context, words []string) error {
+	l.Words, l.launcher = slices.Clone(words), slices.IndexFunc(words, isLauncher)
 	var err error
 	if l.Path, err = exec.LookPath(words[0]); err != nil {
-		return nil, noCommand(words[0], err)
+		return l.noCommand(words[0], err)
 	}
 	if l.launcher < 0 {
 		l.Program = words[0]
 	} else {
 		l.Program = programOf(words[l.launcher+1:])
 		if path, err := exec.LookPath(words[l.launcher]); err != nil {
-			return nil, noCommand(words[l.launcher], err)
+			return l.noCommand(words[l.launcher], err)
 		} else if launchers[filepath.Base(path)] {
 			l.openMPI = OpenMPI(ctx, path)
 		}
@@ -103,10 +116,10 @@ func New(ctx context.Context, words []string) (*Launch, error) {
 	if l.openMPI != (Version{}) && os.Geteuid() == 0 && !slices.Contains(words, "--allow-run-as-root") &&
 		!(isSet("OMPI_ALLOW_RUN_AS_ROOT") && isSet("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) {
 		name := words[l.launcher]
-		return nil, fmt.Errorf("%s does not run as root unless told to: use %s --allow-run-as-root, or set"+
+		return fmt.Errorf("%s does not run as root unless told to: use %s --allow-run-as-root, or set"+
 			" OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", name, name)
 	}
-	return l, ctx.Err()
+	return ctx.Err()
 }
 
 func isSet(variable string) bool { return os.Getenv(variable) != "" }
@@ -116,15 +129,19 @@ func isLauncher(word string) bool {
 	return ok
 }
 
-func noCommand(name string, err error) error {
+func (l *Launch) noCommand(name string, err error) error {
 	switch {
 	case !errors.Is(err, exec.ErrNotFound):
 		return err // a path
 	case !isLauncher(name):
 		return fmt.Errorf("%s: no such command", name)
 	}
-	return fmt.Errorf("%s was not found: install OpenSHMEM (Open MPI has it: apt-get install openmpi-bin"+
-		" libopenmpi-dev), or load the module of your cluster that has it; 'whyslow doctor' tells more", name)
+	what := "OpenSHMEM (Open MPI has it: "
+	if l.mpi != nil {
+		what = "MPI ("
+	}
+	return fmt.Errorf("%s was not found: install %sapt-get install openmpi-bin libopenmpi-dev), or load the"+
+		" module of your cluster that has it; 'whyslow doctor' tells more", name, what)
 }
 
 // programOf finds the program after the launcher: the first word that names an executable file.
@@ -149,6 +166,11 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 	}
 	if l.omp == nil { // else NewOpenMP has looked
 		if err := l.loadable(); err != nil {
+			return err
+		}
+	}
+	if l.mpi != nil {
+		if err := l.mpi.fits(library, l.Program); err != nil {
 			return err
 		}
 	}
@@ -182,7 +204,7 @@ func (l *Launch) Prepare(library, dir string, settings map[string]string) error 
 	if passed != nil {
 		l.Words = slices.Insert(l.Words, l.launcher+1, passed...)
 	}
-	if l.omp == nil {
+	if l.omp == nil && l.mpi == nil {
 		l.mendCrash()
 	}
 	return nil
@@ -232,6 +254,10 @@ func (l *Launch) loadable() error {
 		if err != nil || bytes.Contains(loaded, []byte("WHYSLOW_TRACE")) {
 			return err // linked with our library
 		}
+	}
+	if l.mpi != nil {
+		return fmt.Errorf("%s is linked statically, so that no library can be loaded before MPI's: link it"+
+			" dynamically (without -static)", l.Program)
 	}
 	return fmt.Errorf("%s is linked statically, so that no library can be loaded before OpenSHMEM's: link"+
 		" it dynamically, or with libwhyslow-shmem.a before OpenSHMEM ('whyslow shmem --library DIR'"+

@@ -95,6 +95,7 @@ var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindAcquired: {"has lock {lock}", "захватил блокировку {lock}"},
 	trace.KindBlocked: {"{cf} was blocked for {span}, {reason}[: {what}][, at {site}][, held by {holder}]",
 		"{cf} был заблокирован {span}, {reason}[: {what}][, вызов {site}][, держал {holder}]"},
+	trace.KindGroup:    {"of group {group}[, nodes {members}]", "группы {group}[, узлы {members}]"},
 	trace.KindReleased: {"gives lock {lock} back", "отпустил блокировку {lock}"},
 
 	trace.KindEntered: {"enters {region}", "входит в {region}"},
@@ -106,6 +107,10 @@ var kindTexts = map[trace.Kind]words.Phrase{
 		"читает {bytes} с узла {from}[, передача {transfer}]"},
 	trace.KindRemoteAtomic: {"changes {bytes} on node {on} at once", "атомарно меняет {bytes} на узле {on}"},
 	trace.KindCompleted:    {"transfers are over[: {transfer}]", "передачи завершены[: {transfer}]"},
+	trace.KindSent: {"sends {bytes} to node {to}, tag {tag}[, transfer {transfer}]",
+		"отправляет {bytes} узлу {to}, тег {tag}[, передача {transfer}]"},
+	trace.KindReceived: {"has received {bytes} from node {from}, tag {tag}",
+		"получил {bytes} от узла {from}, тег {tag}"},
 }
 
 // reasons are those of onDestroy.

@@ -96,7 +96,7 @@ func (g *Graph) Nodes(from, to int64) (*NodeGraph, error) {
 			count(&list[i])
 		}
 	}
-	m.EachTransfer(func(_ *model.Transfer, _ uint32, msg model.Message) { count(&msg) })
+	m.EachTransfer(func(_ model.TransferKind, _ uint32, msg model.Message) { count(&msg) })
 	for _, l := range links {
 		out.Links = append(out.Links, *l)
 	}

@@ -29,7 +29,7 @@ type Arrows struct {
 type Arrow struct {
 	// Kind is "df", "cf" or "request" for messages between nodes, "wait" for the way of an input from its
 	// production to the start of its consumer, on any nodes, and "put", "get" or "atomic" for one-sided
-	// transfers: T0 to T1 is then the time in the operation.
+	// transfers: T0 to T1 is then the time in the operation. It is "message" from one call to another.
 	Kind     string `json:"kind"`
 	T0       int64  `json:"t0"`
 	T1       int64  `json:"t1"`
@@ -55,10 +55,11 @@ const (
 	aPut
 	aGet
 	aAtomic
+	aMessage
 )
 
 var kindNames = [...]string{aDF: "df", aRequest: "request", aCF: "cf", aPut: "put", aGet: "get",
-	aAtomic: "atomic"}
+	aAtomic: "atomic", aMessage: "message"}
 
 func (t *Timeline) list(kind int) []model.Message {
 	if kind >= aPut {

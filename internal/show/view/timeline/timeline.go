@@ -55,7 +55,7 @@ type Timeline struct {
 	spans  func() [len(kindNames)][]stretch // spansOf, computed on first use
 	depths func() depths                    // depthsOf, likewise
 	// transfersOf, likewise
-	transfers func() [aAtomic - aPut + 1]transfers
+	transfers func() [aMessage - aPut + 1]transfers
 
 	look func() slou.Lookup // answers questions about inputs, as for the division
 	// Makers says which waiting CFs would produce what others wait for. It is computed on first use.

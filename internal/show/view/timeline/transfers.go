@@ -7,17 +7,17 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// transfers are the one-sided transfers of a kind between nodes, as messages in order of time. Message.Request
-// is the number of a transfer.
+// transfers are the one-sided transfers of a kind, or the messages, between nodes in order of time.
+// Message.Request is the number of a transfer.
 type transfers struct {
 	messages []model.Message
 	site     []uint32 // by number
 }
 
 // transfersOf collects them.
-func (t *Timeline) transfersOf() (out [aAtomic - aPut + 1]transfers) {
-	t.m.EachTransfer(func(x *model.Transfer, site uint32, g model.Message) {
-		to := &out[x.Kind]
+func (t *Timeline) transfersOf() (out [aMessage - aPut + 1]transfers) {
+	t.m.EachTransfer(func(kind model.TransferKind, site uint32, g model.Message) {
+		to := &out[kind]
 		g.Request = uint32(len(to.site))
 		to.messages, to.site = append(to.messages, g), append(to.site, site)
 	})

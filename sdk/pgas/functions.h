@@ -1,12 +1,12 @@
-/* shmem_functions.h records the functions of a program that was compiled with -finstrument-functions, and the
- * phases that it names. Part of shmem.c.
+/* functions.h records the functions of a program that was compiled with -finstrument-functions, and the
+ * phases that it names. Part of shmem.c and mpi.c.
  *
  * GCC and Clang call the two functions below with the address of the function and that of its caller. Its
  * name is looked up once in the symbol table of the executable or library; when the trace is read, debug
  * information gives the source's name (Fortran's and C++'s are others), as for calls at all levels. Sites
  * are in a table that is read without locks and replaced when it grows. Each thread keeps a stack of the
- * functions it has entered. Functions entered before shmem_init (main) are recorded when the trace
- * begins. A function left by longjmp is left here when its caller is.
+ * functions it has entered. Functions entered before the run-time system starts (main) are recorded when the
+ * trace begins. A function left by longjmp is left here when its caller is.
  *
  * A phase is a frame on the same stack, so that both form one call tree; it needs no functions. It ends by
  * whyslow_phase_end or, since the tree must be one, with the recorded function in which it began.

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
+	"github.com/whyslow/whyslow/internal/record/pgas/launch"
+)
+
+func mpiCommand(io console.IO) *cobra.Command {
+	o := launchedOptions{collectedOptions: collectedOptions{verb: "mpi"}, process: "rank"}
+	cmd := &cobra.Command{
+		Use:   "mpi [flags] -- mpirun [option]... PROGRAM [argument]...",
+		Short: "Run an MPI program, record a trace, report where the time went",
+		Long: `Run an MPI program with mpirun or another launcher, and record what each rank does: messages,
+collectives, one-sided transfers, files. The program needs no change and no recompilation: a library
+is loaded before MPI's own (LD_PRELOAD) and passes every call on. The library is compiled at first
+use for the MPI of the program, which needs its compiler (mpicc, or the one that MPICC names).
+
+Compile with -g to get source lines, and with -finstrument-functions to see the functions of the
+program. Standard input and output belong to the program. whyslow writes to standard error: the
+report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the
+program; whyslow never overwrites one. Environment variables that begin with WHYSLOW_ reach the
+program, on other hosts too; flags override them.
+
+To run LuNA programs on several processes, see 'whyslow run'.
+
+Exit codes:
+  0    done
+  1    the program failed: its launcher returned a non-zero exit code
+  2    usage, no launcher, no compiler; or nothing was recorded, because the program does not use MPI
+       or is linked statically
+  4    the trace is damaged or ends early (what could be read was used)
+  130  interrupted`,
+		Example: `  whyslow mpi -- mpirun -n 8 ./prog 100
+  whyslow mpi --instrument functions -o first.trace -- mpirun -n 4 ./prog
+  whyslow mpi --live -- mpirun -n 4 ./prog
+  whyslow mpi -q --json=report.json -- srun -n 64 ./prog
+  MPICC=mpicc.mpich whyslow mpi -- mpiexec.mpich -n 4 ./prog`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd.Flags(), args, "mpirun -n 4 ./prog"); err != nil {
+				return err
+			}
+			return runMPI(cmd.Context(), io, &o, args)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"mpirun", "srun"}, cobra.ShellCompDirectiveDefault
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}
+	o.addTo(cmd)
+	return cmd
+}
+
+// runMPI runs, records and reports.
+func runMPI(ctx context.Context, io console.IO, o *launchedOptions, words []string) error {
+	l, err := launch.NewMPI(ctx, words)
+	if err != nil {
+		return badInput(err)
+	}
+	return o.run(ctx, io, l, func(ctx context.Context) (string, error) {
+		return collectors.BuildMPI(ctx, l.MPICompiler())
+	})
+}
