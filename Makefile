@@ -41,9 +41,10 @@ demo: build              ## run an example on two nodes and report
 # What tests need beyond Go and the compiler. Node.js runs Perfetto's trace processor, which reads the traces written
 # for it, and builds the page; Chromium shows the page; Open MPI starts many processes and has OpenSHMEM; clang and LLVM's
 # libomp compile and run OpenMP programs (chunks of loops are reported from version 16 on); xmllint checks Cube files
-# against a schema. Tests are skipped where their tools are missing.
+# against a schema, Graphviz reads task graphs. Tests are skipped where their tools are missing.
 PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; \
 	command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; \
+	command -v dot >/dev/null || echo graphviz; \
 	{ command -v clang-16 && test -e /usr/lib/llvm-16/lib/libomp.so.5; } >/dev/null || echo clang-16 libomp-16-dev; \
 	{ $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))
 tools:

@@ -14,31 +14,60 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/cube"
+	"github.com/whyslow/whyslow/internal/convert/dataframe"
+	"github.com/whyslow/whyslow/internal/convert/dot"
 	"github.com/whyslow/whyslow/internal/convert/epilog"
 	"github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/show/tables"
 )
 
-// format is a foreign format a trace can be converted to.
+// format is a foreign format a trace can be converted to: a file that write writes, or, if it is nil, a
+// folder with a file for each table.
 type format struct {
 	name, extension, about string
 	write                  func(context.Context, io.Writer, *model.Model) error
+	table                  dataframe.WriteTable
 }
 
 var formats = []format{
-	{"cube", ".cubex", "metrics by call path and thread, for Cube 4, CubeLib and pyCubexR",
-		toCube(func(w io.Writer, r *pattern.Result, m *model.Model) error {
+	{name: "cube", extension: ".cubex",
+		about: "metrics by call path and thread, for Cube 4, CubeLib and pyCubexR",
+		write: toCube(func(w io.Writer, r *pattern.Result, m *model.Model) error {
 			made := m.Info.Started
 			if made.IsZero() {
 				made = time.Unix(0, 0) // an archive cannot tell of earlier times
 			}
 			return cube.Write(w, r, m, made)
 		})},
-	{"cube3", ".cube", "the same as an XML document, for Cube 3", toCube(cube.Write3)},
-	{"epilog", ".elg", "all events in one file, for KOJAK, Scalasca 1 and TAU's converters", epilog.Write},
-	{"perfetto", ".json", "everything over time, one file for all nodes, for ui.perfetto.dev", perfetto.Write},
+	{name: "cube3", extension: ".cube", about: "the same as an XML document, for Cube 3",
+		write: toCube(cube.Write3)},
+	{name: "epilog", extension: ".elg",
+		about: "all events in one file, for KOJAK, Scalasca 1 and TAU's converters",
+		write: epilog.Write},
+	{name: "perfetto", extension: ".json",
+		about: "everything over time, one file for all nodes, for ui.perfetto.dev",
+		write: perfetto.Write},
+	{name: "chrome", extension: ".json",
+		about: "the same: the Trace Event Format, for chrome://tracing and others",
+		write: perfetto.Write},
+	{name: "csv", extension: ".csv", about: "a folder with a file for each table, see 'whyslow sql --tables'",
+		table: dataframe.CSV},
+	{name: "parquet", extension: ".parquet",
+		about: "the same as Parquet, for DuckDB, pandas, Polars, R and Spark",
+		table: dataframe.Parquet},
+	{name: "dot", extension: ".dot", about: "the task graph by code fragment, for Graphviz", write: dot.Codes},
+	{name: "dot-cfs", extension: ".dot", about: "the task graph of all CFs, for Graphviz", write: dot.CFs},
+}
+
+// suffix is what the name of the trace gets: the extension of the file, or an ending for the folder.
+func (f *format) suffix() string {
+	if f.write == nil {
+		return "-" + f.name
+	}
+	return f.extension
 }
 
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
@@ -63,7 +92,7 @@ func convertCommand(std console.IO) *cobra.Command {
 	var names []string
 	for _, f := range formats {
 		names = append(names, f.name)
-		fmt.Fprintf(&list, "  %-8s  %s (%s)\n", f.name, f.about, f.extension)
+		fmt.Fprintf(&list, "  %-8s  %s (%s)\n", f.name, f.about, f.suffix())
 	}
 	cmd := &cobra.Command{
 		Use:   "convert --to FORMAT [-o FILE] TRACE",
@@ -71,11 +100,12 @@ func convertCommand(std console.IO) *cobra.Command {
 		Long: `Write a trace, or its analysis, in a format of other programs:
 
 ` + list.String() + `
-Without -o the file is TRACE with the extension of the format. A new file replaces an old one only
+Without -o the file or folder is TRACE with the ending of the format. A new file replaces an old one only
 when it is complete.
 ` + exitCodesHelp,
 		Example: `  whyslow convert --to cube is.trace
   whyslow convert --to perfetto heat.trace
+  whyslow convert --to parquet -o heat heat.trace && duckdb -c "from 'heat/codes.parquet'"
   whyslow convert --to cube3 -o - is.trace | xmllint --format -`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,7 +126,7 @@ when it is complete.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", "", "`format`: "+strings.Join(names, " or "))
-	f.StringVarP(&o.out, "output", "o", "", "`file` to write, - for standard output")
+	f.StringVarP(&o.out, "output", "o", "", "`file` or folder to write; of a file - for standard output")
 	o.memory.addTo(f)
 	completeWords(cmd, "to", names)
 	return cmd
@@ -105,7 +135,10 @@ when it is complete.
 func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f format, path string) error {
 	out := o.out
 	if out == "" {
-		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.extension
+		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.suffix()
+	}
+	if f.write == nil && out == "-" {
+		return console.Misuse("convert: --to=%s writes a folder: give its name with -o", f.name)
 	}
 	line := console.StartProgress(std)
 	var read readShare
@@ -114,9 +147,14 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	m, problems, err := readWhole(ctx, path, line, &o.memory, &read)
 	if err == nil {
 		line.Set("writing %s", out)
-		if out == "-" {
+		switch {
+		case f.write == nil:
+			err = dataframe.Folder(ctx, out, f.extension, &tables.Source{Model: m}, f.table, func(table string) {
+				line.Set("writing %s", filepath.Join(out, table+f.extension))
+			})
+		case out == "-":
 			err = f.write(ctx, console.Beneath(std.Out), m)
-		} else {
+		default:
 			err = files.Replace(out, func(w io.Writer) error { return f.write(ctx, w, m) })
 		}
 		err = ofTrace(ctx, path, err)

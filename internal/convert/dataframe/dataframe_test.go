@@ -1,0 +1,171 @@
+package dataframe_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/convert/dataframe"
+	"github.com/whyslow/whyslow/internal/show/tables"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+)
+
+// TestRandom: both formats have every field of every table, in its place and with its type.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := sloutest.Random(t).Text()
+		if rapid.IntRange(0, 3).Draw(t, "regions") == 0 {
+			text = sloutest.RandomRegions(t)
+		}
+		s := &tables.Source{Model: sloutest.Build(t, text)}
+		ctx := context.Background()
+		for range 4 {
+			table := rapid.SampledFrom(tables.All()).Draw(t, "table")
+			rows, err := table.Rows(ctx, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var comma, columns bytes.Buffer
+			if err := dataframe.CSV(ctx, &comma, table, rows); err != nil {
+				t.Fatal(err)
+			}
+			if err := dataframe.Parquet(ctx, &columns, table, rows); err != nil {
+				t.Fatal(err)
+			}
+			checkCSV(t, comma.Bytes(), table, rows)
+			checkParquet(t, columns.Bytes(), table, rows)
+		}
+	})
+}
+
+func checkCSV(t *rapid.T, text []byte, table *tables.Table, rows *tables.Rows) {
+	got, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(got) != rows.Len()+1 {
+		t.Fatalf("%s: %v, %d lines for %d rows", table.Name, err, len(got), rows.Len())
+	}
+	for i, c := range table.Columns {
+		if got[0][i] != c.Name {
+			t.Fatalf("%s: column %d is %s", table.Name, i, got[0][i])
+		}
+		for row := range rows.Len() {
+			want := rows.Value(row, i)
+			field := got[row+1][i]
+			switch n, f := int64(0), 0.0; want.Type {
+			case tables.Null:
+				if field != "" {
+					t.Fatalf("%s.%s: %q is null", table.Name, c.Name, field)
+				}
+			case tables.Integer:
+				if n, err = strconv.ParseInt(field, 10, 64); err != nil || n != want.Int {
+					t.Fatalf("%s.%s: %q is %d", table.Name, c.Name, field, want.Int)
+				}
+			case tables.Real:
+				if f, err = strconv.ParseFloat(field, 64); err != nil || f != want.Real {
+					t.Fatalf("%s.%s: %q is %g", table.Name, c.Name, field, want.Real)
+				}
+			case tables.Text:
+				if field != want.Text {
+					t.Fatalf("%s.%s: %q is %q", table.Name, c.Name, field, want.Text)
+				}
+			}
+		}
+	}
+}
+
+func checkParquet(t *rapid.T, text []byte, table *tables.Table, rows *tables.Rows) {
+	f, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(table.Name, err)
+	}
+	if v, ok := f.Lookup("whyslow.tables_version"); !ok || v != strconv.Itoa(tables.Version) {
+		t.Fatalf("%s: version %q", table.Name, v)
+	}
+	if f.NumRows() != int64(rows.Len()) {
+		t.Fatalf("%s: %d rows, not %d", table.Name, f.NumRows(), rows.Len())
+	}
+	kinds := map[tables.Type]parquet.Kind{tables.Integer: parquet.Int64, tables.Real: parquet.Double,
+		tables.Text: parquet.ByteArray}
+	for i, c := range f.Root().Columns() {
+		if c.Name() != table.Columns[i].Name || c.Type().Kind() != kinds[table.Columns[i].Type] || !c.Optional() {
+			t.Fatalf("%s: column %d is %s, %s", table.Name, i, c.Name(), c.Type())
+		}
+	}
+	in := parquet.NewReader(f)
+	defer in.Close()
+	got := make([]parquet.Row, 1)
+	for row := range rows.Len() {
+		if n, err := in.ReadRows(got); n != 1 || err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("%s: row %d: %v", table.Name, row, err)
+		}
+		for i, v := range got[0] {
+			want := rows.Value(row, i)
+			same := false
+			switch want.Type {
+			case tables.Null:
+				same = v.IsNull()
+			case tables.Integer:
+				same = !v.IsNull() && v.Int64() == want.Int
+			case tables.Real:
+				same = !v.IsNull() && v.Double() == want.Real
+			case tables.Text:
+				same = !v.IsNull() && string(v.ByteArray()) == want.Text
+			}
+			if !same {
+				t.Fatalf("%s.%s, row %d: %+v, not %+v", table.Name, table.Columns[i].Name, row, v, want)
+			}
+		}
+	}
+}
+
+const small = "#node 0\n0 Global.onProgramStarted\n9 Global.onProgramFinished\n"
+
+// TestFolder: each table is a file; what cannot be written, or is not wanted any more, is said.
+func TestFolder(t *testing.T) {
+	s := &tables.Source{Model: sloutest.Build(t, small)}
+	dir := filepath.Join(t.TempDir(), "deep", "er")
+	told := 0
+	if err := dataframe.Folder(context.Background(), dir, ".csv", s, dataframe.CSV, func(string) {
+		told++
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables.All() {
+		if _, err := os.Stat(filepath.Join(dir, table.Name+".csv")); err != nil {
+			t.Error(err)
+		}
+	}
+	if told != len(tables.All()) {
+		t.Errorf("%d tables were told", told)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, write := range []dataframe.WriteTable{dataframe.CSV, dataframe.Parquet} {
+		if err := dataframe.Folder(ctx, t.TempDir(), ".x", &tables.Source{Model: s.Model}, write,
+			nil); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		rows, err := tables.Find("runs").Rows(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := write(context.Background(), failing{}, tables.Find("runs"), rows); !errors.Is(err, errFull) {
+			t.Error(err)
+		}
+	}
+}
+
+var errFull = errors.New("full")
+
+// failing cannot be written to.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
