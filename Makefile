@@ -16,14 +16,38 @@ DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 # What one clone has compiled another finds in Go's cache.
 export GOFLAGS := -trimpath $(GOFLAGS)
 
-.PHONY: build mpi sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
+# Where install puts things, below DESTDIR; TAGS=mpi installs a whyslow for mpirun.
+PREFIX        ?= /usr/local
+TAGS          ?=
+WHYSLOW       ?= ./whyslow
+
+.PHONY: build mpi install uninstall sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
-	go build -o whyslow ./cmd/whyslow
+	go build -tags '$(TAGS)' -o whyslow ./cmd/whyslow
+	@echo "./whyslow is ready; make install puts it where the shell finds it"
 
 mpi:                     ## ./whyslow that can be started by mpirun
 	@$(HAVE_MPI) || { echo "Open MPI is not here: apt-get install" $(MPI_PACKAGES); exit 1; }
 	go build -tags mpi -o whyslow ./cmd/whyslow
+
+BIN   = $(DESTDIR)$(PREFIX)/bin
+MAN   = $(DESTDIR)$(PREFIX)/share/man/man1
+BASH  = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH   = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+FISH  = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+
+install: build           ## below PREFIX (/usr/local): the program, manual pages, completions for bash, zsh and fish
+	install -d "$(BIN)" "$(MAN)" "$(BASH)" "$(ZSH)" "$(FISH)"
+	install -m 755 $(WHYSLOW) "$(BIN)/whyslow"
+	$(WHYSLOW) man "$(MAN)"
+	$(WHYSLOW) completion bash > "$(BASH)/whyslow"
+	$(WHYSLOW) completion zsh > "$(ZSH)/_whyslow"
+	$(WHYSLOW) completion fish > "$(FISH)/whyslow.fish"
+	@echo "installed $(BIN)/whyslow"
+
+uninstall:               ## removes what install has put below PREFIX
+	rm -f "$(BIN)/whyslow" "$(MAN)/whyslow.1" "$(MAN)/whyslow"-*.1 "$(BASH)/whyslow" "$(ZSH)/_whyslow" "$(FISH)/whyslow.fish"
 
 sdk:                     ## build/: the libraries that record OpenSHMEM and UPC programs, to be linked with, and their headers
 	go run ./cmd/whyslow shmem --library build

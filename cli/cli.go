@@ -124,7 +124,7 @@ names the code fragments, links and data fragments that cost the time.`,
 			}
 			return console.Misuse("unknown command %q%s", args[0], words.DidYouMean(args[0], verbs))
 		},
-		Version: readVersion().Version,
+		Version: readVersion().name(),
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(verbsOfMany, cmd.Name()) {
 				crew.SayIfAlone()
@@ -157,8 +157,8 @@ names the code fragments, links and data fragments that cost the time.`,
 	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
 		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
 		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, mpiCommand, ompCommand,
-		doctorCommand, versionCommand, licencesCommand, predictCommand, balanceCommand, indexCommand, sqlCommand,
-		importCommand} {
+		doctorCommand, versionCommand, manCommand, licencesCommand, predictCommand, balanceCommand, indexCommand,
+		sqlCommand, importCommand} {
 		root.AddCommand(command(io))
 	}
 	return root

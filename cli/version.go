@@ -12,9 +12,13 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 )
 
+// release is the version of this source, the newest in CHANGELOG.md. A tag of git has its name with a v before it.
+// docs/stability.md says what the three numbers promise.
+const release = "0.9.0"
+
 type versionInfo struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
+	Revision string `json:"revision,omitempty"` // of git, where Go knew it
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -22,13 +26,16 @@ type versionInfo struct {
 }
 
 func readVersion() versionInfo {
-	v := versionInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	v := versionInfo{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Runs: canRun}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
-	v.Version = info.Main.Version
+	// What `go install MODULE@COMMIT` builds has its revision at the end of a version without a tag.
+	if i := strings.LastIndexByte(info.Main.Version, '-'); strings.Count(info.Main.Version, "-") > 1 {
+		v.Revision = strings.TrimSuffix(info.Main.Version[i+1:], "+dirty")
+	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -40,26 +47,28 @@ func readVersion() versionInfo {
 	return v
 }
 
+// name is the version with the revision beside it, and a + if files were changed after that.
+func (v versionInfo) name() string {
+	if v.Revision == "" {
+		return v.Version
+	}
+	name := v.Version + " " + v.Revision[:min(12, len(v.Revision))]
+	if v.Modified {
+		name += "+"
+	}
+	return name
+}
+
 func (v versionInfo) String() string {
 	engine := "with engine"
 	if !v.Runs {
 		engine = "without engine (" + whyNoEngine() + ": reads traces, does not run programs)"
 	}
-	revision := ""
-	if v.Revision != "" {
-		revision = " " + v.Revision[:min(12, len(v.Revision))]
-		if v.Modified {
-			revision += "+"
-		}
-	}
-	return fmt.Sprintf("whyslow %s%s, %s, %s, %s", v.Version, revision, v.Go, v.Platform, engine)
+	return fmt.Sprintf("whyslow %s, %s, %s, %s", v.name(), v.Go, v.Platform, engine)
 }
 
 // buildName is what processes of one job compare: they must run the same version.
-func buildName() string {
-	name, _, _ := strings.Cut(readVersion().String(), ",")
-	return name
-}
+func buildName() string { return "whyslow " + readVersion().name() }
 
 func versionCommand(io console.IO) *cobra.Command {
 	var asJSON bool
