@@ -58,7 +58,8 @@ func TestPage(t *testing.T) {
 		{"patterns", pagePatterns}, {"regions", pageRegions}, {"states", pageStates}, {"unset", pageUnset},
 		{"reasons", pageReasons}, {"everybody", pageEverybody}, {"tools", pageTools},
 		{"whatif", pageWhatIf}, {"decisions", pageDecisions}, {"runs", pageRuns},
-		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"pictures", pagePictures},
+		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
+		{"pictures", pagePictures},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

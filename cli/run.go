@@ -43,6 +43,8 @@ type runOptions struct {
 	priority       []string // code fragments whose CFs come first; see priorities
 	balance        string   // which module moves CFs while the program runs; "": none
 	stuckAfter     time.Duration
+	order          orderOptions
+	debug          *debugOptions // nil: the program is not debugged
 	trace          traceOptions
 	send           sendOptions
 	live           liveOptions
@@ -68,8 +70,10 @@ type sourceOptions struct {
 	verbose    bool
 }
 
-func runCommand(io console.IO) *cobra.Command {
-	var o runOptions
+func runCommand(io console.IO) *cobra.Command { return newRunCommand(io, &runOptions{}) }
+
+// newRunCommand makes a command that runs a program with these options, whose flags set them.
+func newRunCommand(io console.IO, o *runOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROGRAM.fa [argument]...",
 		Short: "Run a LuNA program, record a trace, report where the time went",
@@ -111,7 +115,10 @@ links are real.
 				return err
 			}
 			started()
-			return runProgram(cmd.Context(), io, c, &o, plan, args[1:])
+			if o.order.repeat > 0 {
+				return repeatRun(cmd.Context(), io, cmd.Flags(), o, args)
+			}
+			return runProgram(cmd.Context(), io, c, o, plan, args[1:])
 		},
 	}
 	f := cmd.Flags()
@@ -142,6 +149,7 @@ links are real.
 		" diffusion, or a module of yours that balances")
 	f.DurationVar(&o.stuckAfter, "stuck-after", 10*time.Second, "`time` without progress after which whyslow"+
 		" says which CF does not return from C++ code, and where it is; 0: never")
+	o.order.addTo(f)
 	o.clock.addTo(f)
 	f.StringVar(&o.localDir, "local-dir", "", "under mpirun, write each node's file below this `folder`,"+
 		" on a disk of each host, and gather the files at the end")
@@ -169,10 +177,10 @@ func (o *runOptions) check(f *pflag.FlagSet, args []string, c *crew.Crew) error 
 	if o.nodes < 1 || o.nodes > maxNodes {
 		return console.Misuse("run: -n %d: the number of nodes must be 1 to %d", o.nodes, maxNodes)
 	}
-	if err := o.checkMany(f, c); err != nil {
+	if err := cmp.Or(o.checkMany(f, c), o.checkOrder(f, c), o.checkDebug(f, c)); err != nil {
 		return err
 	}
-	if !f.Changed("workers") {
+	if !f.Changed("workers") && o.order.trace == "" {
 		o.workers = max(1, crew.AvailableCores()/o.nodes)
 		if c.Many() {
 			o.workers = c.Workers(maxWorkers)

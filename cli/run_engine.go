@@ -141,6 +141,9 @@ func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, cf
 	if err == nil {
 		cfg.Place, err = readPlacement(io, prog, o)
 	}
+	if err == nil {
+		err = o.order.steer(prog, cfg)
+	}
 	if err = c.Agree(err); err != nil {
 		return err
 	}
@@ -214,7 +217,18 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	}
 	// User code may change the current folder; names of files of ours stand for what they stood for before.
 	folder, folderErr := os.Getwd()
-	res, runErr := engine.Run(ctx, cfg)
+	runCtx, quit := context.WithCancel(ctx)
+	defer quit()
+	var debugged *debugging
+	if o.debug != nil {
+		if debugged, err = o.debug.begin(runCtx, io, &cfg, quit); err != nil {
+			return errors.Join(err, r.rec.End(err, err), voice.End())
+		}
+	}
+	res, runErr := engine.Run(runCtx, cfg)
+	if debugged != nil {
+		r.rec.NoteSettings(debugged.end())
+	}
 	if res != nil {
 		r.rec.NoteInside(res.Inside)
 	}
@@ -232,7 +246,10 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	}
 	var outcome error
 	if c.Speaks() {
-		if res != nil && res.Unplaced > 0 {
+		if err := o.order.tell(io, o.quiet); err != nil {
+			io.Tell(err)
+		}
+		if res != nil && res.Unplaced > 0 && o.place != "" {
 			io.Say("warning: %s lists no node for %d CFs of its statements: their locators placed them",
 				o.place, res.Unplaced)
 		}
@@ -385,6 +402,12 @@ func (o *runOptions) describe(info *trace.RunInfo, many bool) {
 	}
 	if o.place != "" {
 		s["place"] = o.place
+	}
+	if o.order.trace != "" {
+		s["order"] = o.order.trace
+	}
+	if o.order.fuzz != "" {
+		s["fuzz_order"] = o.order.fuzz
 	}
 	if o.balance != "" {
 		s["balance"] = o.balance

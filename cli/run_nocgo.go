@@ -24,5 +24,8 @@ func runLuna(words []string, io console.IO) int {
 
 func runRTS(words []string, io console.IO) int { return runLuna(words, io) }
 
+// steering is nothing where nothing runs.
+type steering struct{}
+
 // checkRules has no engine to ask.
 func checkRules(*config.Plan) error { return nil }

@@ -61,7 +61,8 @@ func newBuilder(info *trace.RunInfo, nodes []int) *builder {
 			count = max(count, n.Node+1)
 		}
 	}
-	m := &Model{Info: info, NoInfo: none, Nodes: make([]Node, count), defs: make([]*trace.Defs, count)}
+	m := &Model{Info: info, NoInfo: none, Nodes: make([]Node, count), defs: make([]*trace.Defs, count),
+		Stopped: stopped(info.Settings[StoppedSetting])}
 	for _, n := range info.Nodes {
 		if n.Node < 0 || n.Node > trace.MaxNode {
 			continue

@@ -1,9 +1,14 @@
 package model
 
-import "sort"
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
 
 // Some of a worker's time is cut out before anything is said about its CFs: first what was not recorded, then
-// what it waited for, then the times at which a debugger held the CF that ran or that ran next.
+// what it waited for, then the times at which a debugger had stopped the program and the worker ran nothing, then
+// those at which it held the CF that ran or that ran next.
 
 // Cut is a stretch of a worker's time that is cut out.
 type Cut struct {
@@ -20,10 +25,38 @@ type Cut struct {
 // HeldName is the Name of cuts in which a debugger held the CF.
 const HeldName = "held"
 
+// StoppedName is the Name of cuts in which a debugger had stopped the program.
+const StoppedName = "debug"
+
+// ByDebugger reports whether the Name of a cut is a debugger's doing.
+func ByDebugger(name string) bool { return name == HeldName || name == StoppedName }
+
+// StoppedSetting is the setting of a run that tells when a debugger had stopped it: "FROM-TO FROM-TO", clock
+// nanoseconds. ChangedSetting tells which values were changed by hand, one on a line.
+const (
+	StoppedSetting = "stopped"
+	ChangedSetting = "changed by hand"
+)
+
+// stopped reads StoppedSetting; what cannot be read is left out.
+func stopped(setting string) (list []Interval) {
+	for _, text := range strings.Fields(setting) {
+		var v Interval
+		if n, err := fmt.Sscanf(text, "%d-%d", &v.From, &v.To); err == nil && n == 2 && v.From < v.To &&
+			(len(list) == 0 || v.From >= list[len(list)-1].To) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
 // Cuts lists what is cut out of a worker's time, in order and disjoint. waits are those of the worker,
 // ordered by start, perhaps with others found since; of nested waits the inner one counts.
 func (m *Model) Cuts(w *Worker, waits []Wait) []Cut {
 	list := m.WaitCuts(w, waits)
+	if len(m.Stopped) > 0 {
+		list = Overlay(list, m.stoppedCuts(w))
+	}
 	if len(m.Held) > 0 {
 		list = Overlay(list, m.heldCuts(w))
 	}
@@ -70,6 +103,36 @@ func (m *Model) flatWaits(w *Worker, waits []Wait) (out []Cut) {
 		open = append(open, v)
 	}
 	upTo(m.End)
+	return out
+}
+
+// stoppedCuts lists when the program was stopped and the worker ran no atomic CF: one that had begun ran to its
+// end.
+func (m *Model) stoppedCuts(w *Worker) (out []Cut) {
+	e := m.NextAtomic(w, w.First)
+	for _, v := range m.Stopped {
+		from, until := max(v.From, m.Start), min(v.To, m.End)
+		for from < until {
+			for e < w.End && m.ExecEnd[e] != None && m.ExecEnd[e] <= from {
+				e = m.NextAtomic(w, e+1)
+			}
+			to, next := until, until
+			var cf CF
+			if e < w.End {
+				cf = m.ExecCF[e]
+				if m.ExecStart[e] < until {
+					to = m.ExecStart[e]
+					if m.ExecEnd[e] != None {
+						next = min(until, m.ExecEnd[e])
+					}
+				}
+			}
+			if from < to {
+				out = append(out, Cut{Interval: Interval{from, to}, Name: StoppedName, CF: cf})
+			}
+			from = next
+		}
+	}
 	return out
 }
 

@@ -194,7 +194,8 @@ type Model struct {
 	Awaits     Awaits
 	Asked      []Asked // by CFs that have not started since; ordered by CF, then time
 	Duplicates []Duplicate
-	Held       map[CF][]Interval // stopped by a debugger
+	Held       map[CF][]Interval // held by a debugger
+	Stopped    []Interval        // when a debugger had stopped the program; ordered, disjoint
 	Placed     []Placed          // by node and stream, in order of time within one
 
 	received  []receipts

@@ -161,6 +161,8 @@ var AllParts = []Part{
 	{Factor: "S", Name: "end", Means: Phrase{"after the thread ended", "после его конца"}},
 	// Of W, what else was waited for has a name.
 	{Factor: "W", Name: "held", Means: Phrase{"stopped by a debugger", "остановлен отладчиком"}},
+	{Factor: "W", Name: "debug", Means: Phrase{"the program was stopped by a debugger",
+		"программа остановлена отладчиком"}},
 }
 
 // PartOf finds a part by its name; an empty one where there is none.

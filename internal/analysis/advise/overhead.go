@@ -261,8 +261,8 @@ func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
 
 func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	parts := slou.Largest(w.Parts)
-	if len(parts) == 0 || parts[0].Name == model.HeldName {
-		return // held is a debugger's doing
+	if len(parts) == 0 || model.ByDebugger(parts[0].Name) {
+		return
 	}
 	ns := w.NS - a.blocked(f, w)
 	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool { return gaveUpPart(p.Name) })

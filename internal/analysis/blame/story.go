@@ -200,7 +200,7 @@ func (w *Wait) Story() words.Text {
 		clauses = append(clauses, w.Flights[i].tell(len(clauses) == 0))
 	}
 	switch {
-	case w.WNS > 0 && w.For == model.HeldName:
+	case w.WNS > 0 && model.ByDebugger(w.For):
 		clauses = append(clauses, words.Say("was stopped by a debugger for %s", "был остановлен отладчиком на %s",
 			words.Time(w.WNS)))
 	case w.WNS > 0:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +143,13 @@ func (r *Recording) NoteInside(list []trace.InsideInfo) {
 	r.insideMu.Lock()
 	defer r.insideMu.Unlock()
 	r.info.Inside, r.over = list, true
+}
+
+// NoteSettings notes what else shaped the run, before End.
+func (r *Recording) NoteSettings(more map[string]string) {
+	r.insideMu.Lock()
+	defer r.insideMu.Unlock()
+	maps.Copy(r.info.Settings, more)
 }
 
 // noteEnd notes how the run ended.

@@ -168,6 +168,9 @@ func (v Value) Release() {
 	}
 }
 
+// Shared reports whether others hold references of the buffer, too; false for types without one.
+func (v Value) Shared() bool { return v.buffered() && atomic.LoadInt64(&v.head().refs)%frozen > 1 }
+
 // frozen is what Freeze adds to the number of references.
 const frozen = 1 << 32
 

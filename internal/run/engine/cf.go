@@ -125,6 +125,7 @@ type cf struct {
 	issued bool // requests of the current wave are out
 	ready  bool // readiness for the coming execution is recorded
 	held   bool // kept back by Hold, once
+	let    bool // the gate, which kept it, lets it go
 	guest  bool // moved by a balancer, or followed its inputs: its outputs stay where it runs
 	began  bool // its first block on this node has begun; kept only where there are rules
 	// shared: a request was left unanswered, so other goroutines may touch what mu guards. The worker that holds

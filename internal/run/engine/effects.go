@@ -9,6 +9,7 @@ import (
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/run/placement"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -83,6 +84,9 @@ func (w *worker) call(c *cf) {
 	w.takeOutputs(st)
 	for range len(st.Outs) - st.NArgOuts {
 		w.outs = append(w.outs, cpp.IntValue(1)) // tokens of ">>"
+	}
+	if e.cfg.Gate != nil {
+		w.tellMade()
 	}
 	w.effects(c)
 }
@@ -307,7 +311,7 @@ type static struct {
 	weight    bool         // there is a weight, and it can
 	twins     bool         // two inputs may denote the same cell
 	early     bool         // its node is known when the CF is created
-	call      int32        // of a sub: its number, see callNumber
+	call      int32        // of a sub: its number, see placement.CallNumber
 	start     []*luna.Stmt // of a sub: the CF that it creates
 	// while: the inputs of the start expression, which belong to the frame the loop stands in
 	starts map[int]bool
@@ -316,7 +320,7 @@ type static struct {
 func study(st *luna.Stmt) static {
 	s := static{label: st.Label != nil, weight: st.Weight != nil && !refersToDFs(st.Weight),
 		early: len(st.Home.Waves) == 0 && st.Kind != luna.SubBody && st.Kind != luna.WhileLoop,
-		call:  callNumber(st)}
+		call:  placement.CallNumber(st)}
 	if st.Kind == luna.SubCall {
 		s.start = []*luna.Stmt{st.Sub.Start}
 	}

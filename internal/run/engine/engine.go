@@ -80,6 +80,7 @@ type Config struct {
 	Place       *placement.Bound    // comes before locators; nil: none. Its nodes must exist
 	Warn        func(string)        // receives warnings, one line each
 	Balancer    prof.Balancer       // moves CFs while the program runs; nil: none
+	Gate        Gate                // decides when CFs go on, without Part only; nil: the engine alone
 	Part        *Part               // nil: all nodes are in this process
 	// StuckAfter is how long nothing may happen while CFs are inside user code until Inside is called; 0: for
 	// ever. It is called again when that has lasted twice as long, and so on.
@@ -166,7 +167,9 @@ type engine struct {
 	sent  atomic.Int64
 	watch watch
 	// balance is nil where nothing is moved while the program runs
-	balance *balance
+	balance  *balance
+	gateMu   sync.Mutex // held while Config.Gate is asked
+	gateOver bool
 }
 
 // codeTimes is what a worker knows of a code fragment: its executions there, and their ns.
@@ -228,6 +231,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		e.connect()
 		e.begin()
 	}
+	if cfg.Gate != nil {
+		cfg.Gate.Begin(&Control{e})
+	}
 	if main != nil && !e.stopping.Load() {
 		w := e.nodes[0].workers[0]
 		w.create(&cf{}, []*luna.Stmt{cfg.Program.Main.Start}, main, placement.Start, 1)
@@ -272,6 +278,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		e.watch.leave(e)
 	}
 	<-watching
+	e.closeGate()
 	e.tellLost()
 	for w := range e.workers() {
 		if w.stopped.Load() {
@@ -394,10 +401,11 @@ func (e *engine) enter() { e.busy.Add(1) }
 // leave counts one less; the last one ends the run, if no other process has anything left to do either.
 func (e *engine) leave() {
 	if e.busy.Add(-1) == 0 {
-		if e.part == nil {
-			e.finish(nil)
-		} else {
+		switch {
+		case e.part != nil:
 			e.part.rest()
+		case e.cfg.Gate == nil || !e.goOn():
+			e.finish(nil)
 		}
 	}
 }

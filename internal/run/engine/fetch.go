@@ -21,6 +21,9 @@ func (w *worker) fetch(c *cf, waves [][]int, last bool) bool {
 			if w.err != nil {
 				return false
 			}
+			if last && c.wave == 0 && w.n.eng.cfg.Gate != nil && Requests(c.st) {
+				w.tellDone(w.execution(c, AtRequest))
+			}
 		}
 		if c.shared {
 			c.mu.Lock()

@@ -89,6 +89,8 @@ type worker struct {
 	child   cf          // and
 	turn    frame       // for looks at the CFs of a new batch
 	begins  bool        // cur is one of those created whose turn it is
+	given   []*cf       // that the gate wants here; under the queue's lock
+	passing *Execution  // as the gate knows cur; only where there is one
 	args    []cpp.Value
 	outs    []cpp.Value
 	owned   []bool
@@ -434,6 +436,12 @@ func (w *worker) next() *cf {
 		if e.stopping.Load() {
 			return nil
 		}
+		if e.cfg.Gate != nil {
+			if c := q.takeGiven(w); c != nil {
+				w.begins = false
+				return c
+			}
+		}
 		if t, ok := q.pop(); ok {
 			w.begins = t.turn
 			return w.take(t)
@@ -448,7 +456,7 @@ func (w *worker) next() *cf {
 		w.askForWork()
 		w.n.sample(w.now, true)
 		q.mu.Lock()
-		if q.n.Load() > 0 || q.closed {
+		if q.n.Load() > 0 || q.closed || len(w.given) > 0 {
 			q.mu.Unlock()
 			continue // the run is over, if it is closed
 		}

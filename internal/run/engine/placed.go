@@ -46,18 +46,5 @@ func (w *worker) unplaced(c *cf) {
 	}
 }
 
-// callNumber is the number of a statement that calls a sub among those of its block that do.
-func callNumber(st *luna.Stmt) (n int32) {
-	if st.Kind != luna.SubCall || st.Block == nil {
-		return 0
-	}
-	for _, o := range st.Block.Stmts {
-		if o == st {
-			break
-		}
-		if o.Kind == luna.SubCall && o.Sub == st.Sub {
-			n++
-		}
-	}
-	return n
-}
+// hasPaths tells whether the paths of CFs matter to anybody.
+func (e *engine) hasPaths() bool { return e.cfg.Place != nil || e.cfg.Gate != nil }

@@ -221,6 +221,9 @@ func (e *engine) release(all []*remains) {
 			}
 		}
 		for _, w := range n.workers {
+			for _, c := range w.given {
+				letGo(n.rts, c)
+			}
 			if w.cur != nil { // it failed or was interrupted
 				letGo(n.rts, w.cur)
 			}

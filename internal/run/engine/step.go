@@ -161,6 +161,9 @@ func (w *worker) step(c *cf) {
 			w.goOn(c, stageMain)
 
 		case stageMain:
+			if e.cfg.Gate != nil && c.wave == 0 && !c.issued && Requests(c.st) && w.kept(c, AtRequest) {
+				return
+			}
 			if !w.fetch(c, c.st.Waves, true) || w.err != nil {
 				return
 			}
@@ -173,7 +176,7 @@ func (w *worker) step(c *cf) {
 				c.ready = true
 				w.noticeReady(c)
 			}
-			if w.sendAway(c) || w.hold(c) {
+			if w.sendAway(c) || w.hold(c) || e.cfg.Gate != nil && w.kept(c, AtStart) {
 				if !waited {
 					w.readied.Add(1)
 				}
@@ -186,7 +189,15 @@ func (w *worker) step(c *cf) {
 				w.begins = false
 				w.n.queue.turn.Add(-1)
 			}
-			if w.execute(c) {
+			var x *Execution
+			if e.cfg.Gate != nil {
+				x = w.tellStarted(c)
+			}
+			ended := w.execute(c)
+			if x != nil {
+				w.tellDone(x)
+			}
+			if ended {
 				if w.err != nil {
 					e.std[trace.KindBlockExited].BlockExited.EmitAt(w.ps, w.now, site, stageMain)
 					w.before(atFailed, c)

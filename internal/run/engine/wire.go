@@ -148,7 +148,7 @@ func (a *actor) cfMessage(c *cf, to int) *transport.Message {
 	}
 	c.unlock()
 	h := packing(a.head)
-	h.paths = a.n.eng.cfg.Place != nil
+	h.paths = a.n.eng.hasPaths()
 	h.cf(c)
 	var payload []cpp.Value
 	for i := range c.inputs {
@@ -267,7 +267,7 @@ func (a *actor) handle(m *transport.Message) {
 func (a *actor) receive(d *codec, m *transport.Message, t int64) {
 	e := a.n.eng
 	c := &cf{}
-	d.paths = e.cfg.Place != nil
+	d.paths = e.hasPaths()
 	d.cf(c)
 	payload := m.Payload
 	for i := range c.inputs {

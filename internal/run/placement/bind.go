@@ -150,3 +150,20 @@ func statement(g *CFs, same []*CFs, list []*luna.Stmt) *luna.Stmt {
 	}
 	return nil
 }
+
+// CallNumber is the number, from 0, of a statement that calls a sub among those of its block that call the same
+// one: what the path of its CFs goes on with.
+func CallNumber(st *luna.Stmt) (n int32) {
+	if st.Kind != luna.SubCall || st.Block == nil {
+		return 0
+	}
+	for _, o := range st.Block.Stmts {
+		if o == st {
+			break
+		}
+		if o.Kind == luna.SubCall && o.Sub == st.Sub {
+			n++
+		}
+	}
+	return n
+}

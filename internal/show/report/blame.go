@@ -113,7 +113,7 @@ func (s speaker) doing(d blame.Doing) string {
 	case "link":
 		return s.say("waited for a message on link %s", d.With)
 	case "waiting":
-		if d.With == model.HeldName {
+		if model.ByDebugger(d.With) {
 			return s.say("was stopped by a debugger")
 		}
 		return s.say("waited for %s", words.Waited(d.With))

@@ -27,6 +27,13 @@ func (a *Everything) Warnings() []string {
 	if a.model != nil && a.model.NoInfo {
 		list = append([]string{noInfo(a.model).In(lang)}, list...)
 	}
+	if a.model != nil {
+		for _, change := range strings.FieldsFunc(a.model.Info.Settings[model.ChangedSetting],
+			func(r rune) bool { return r == '\n' }) {
+			list = append(list, words.Say("A value was changed by hand: %s.", "Значение изменено вручную: %s.",
+				change).In(lang))
+		}
+	}
 	if a.Lifecycle == nil || a.Lifecycle.CFs == nil {
 		return list
 	}

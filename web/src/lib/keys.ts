@@ -22,7 +22,11 @@ export const table = {
   up: { show: "↑", keys: ["ArrowUp"], shift: false }, down: { show: "↓", keys: ["ArrowDown"], shift: false },
   story: { show: "Enter", keys: ["Enter"], shift: false },
   mark: { codes: ["KeyM"], shift: false },
-  search: { show: "/", keys: ["/"] }, play: { show: "Space", keys: [" "] },
+  search: { show: "/", keys: ["/"] }, play: { show: "Space", keys: [" "], shift: false },
+  playBack: { show: "Shift Space", keys: [" "], shift: true },
+  lastEvent: { codes: ["KeyJ"], shift: false }, nextEvent: { codes: ["KeyL"], shift: false },
+  lastCFStart: { show: "Shift J", codes: ["KeyJ"], shift: true },
+  nextCFStart: { show: "Shift L", codes: ["KeyL"], shift: true },
   view: { show: "1 … 9, 0", codes: Array.from({ length: 10 }, (_, i) => `Digit${i}`), shift: false },
   close: { show: "Esc", keys: ["Escape"] }, help: { show: "?", keys: ["?"] },
 } satisfies Record<string, Key>;
@@ -39,7 +43,9 @@ export const help = (): readonly [names: readonly Name[], what: string][] => [
     text.keyArrows], [["selectFrom", "selectTo"], text.keySelect],
   [["lastCF", "nextCF"], text.keyWalk], [["up", "down"], text.keyLanes], [["story"], text.keyEnter],
   [["mark"], text.keyMark],
-  [["search"], text.keySlash], [["play"], text.keySpace], [["view"], text.keyDigits], [["close"],
+  [["search"], text.keySlash], [["play"], text.keySpace], [["playBack"], text.playBack],
+  [["lastEvent", "nextEvent"], text.keyEvents],
+  [["lastCFStart", "nextCFStart"], text.keyCFs], [["view"], text.keyDigits], [["close"],
     text.keyEsc],
   [["help"], text.keyQuestion],
 ];

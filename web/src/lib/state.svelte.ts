@@ -7,7 +7,8 @@ import { format, parse, type Interval, type Place } from "./url";
 export type { Interval, Pick, ViewName } from "./url";
 
 /** The part that can be changed. */
-export type Change = Partial<Omit<Place, "filters"> & { filters: Record<string, string>; playing: boolean }>;
+export type Change = Partial<Omit<Place, "filters"> & { filters: Record<string, string>;
+  playing: boolean; backward: boolean }>;
 
 const inBrowser = typeof window !== "undefined";
 const remembered = (name: string) => (inBrowser ? localStorage.getItem(`whyslow.${name}`) : null);
@@ -29,6 +30,7 @@ class App {
   #known = $state(0); // up to here single CFs are known
   #grown = 0; // when the end last moved, ms
   #playing = $state(false);
+  #backward = $state(false);
   // Intervals that were shown and selected before, and those that were left by going back.
   #before: View[] = [];
   #after: View[] = [];
@@ -46,6 +48,7 @@ class App {
   readonly dark = $derived(this.theme === "auto" ? this.#systemDark : this.theme === "dark");
   readonly end = $derived(this.#end);
   readonly playing = $derived(this.#playing);
+  readonly backward = $derived(this.#backward);
 
   /** Nanoseconds of the run per nanosecond of the user. By default the run takes some twenty seconds. */
   readonly speed = $derived(this.#place.speed || defaultSpeed(this.#end));
@@ -107,7 +110,8 @@ class App {
   /** Changes the state. Moves of the cursor and of the visible interval replace the address; everything else
    * is a step in the history. */
   set(change: Change, history?: "push" | "replace"): void {
-    const { playing, ...rest } = change;
+    const { playing, backward, ...rest } = change;
+    if (backward !== undefined) this.#backward = backward;
     if (playing !== undefined) {
       this.#playing = playing;
       if (playing && this.#place.follow) this.#apply({ ...this.#place, vis: this.vis, follow: false },
@@ -131,7 +135,7 @@ class App {
   }
 
   /** The address of this state with a change. */
-  href(change: Omit<Change, "playing">): string {
+  href(change: Omit<Change, "playing" | "backward">): string {
     return format(this.#changed(change)) || "?";
   }
 
@@ -177,7 +181,7 @@ class App {
     return p.view === "timeline" && this.#known > 0 ? this.#known : this.#end;
   }
 
-  #changed(change: Omit<Change, "playing">): Place {
+  #changed(change: Omit<Change, "playing" | "backward">): Place {
     const p = { ...this.#place };
     // Selections of one run mean nothing in another.
     if (change.run !== undefined && change.run !== p.run && p.run) Object.assign(p, { t: null, sel: null,
@@ -230,7 +234,7 @@ class App {
 }
 
 /** Speeds to choose from. */
-export const speeds = [1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 100];
+export const speeds = [1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 100, 1000];
 
 function defaultSpeed(end: number): number {
   const wanted = end / 20e9;

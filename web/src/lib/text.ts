@@ -15,6 +15,11 @@ export const text = dictionary(
     away: (nodes: string) => `Nothing comes from node ${nodes} at present. When it comes back, the page ` +
       `goes on; if it does not, the run counts as killed.`,
     send: "From another terminal:",
+    playBack: "Play backward", loop: "Repeat the selected interval, or the run",
+    lastEvent: "The event before", nextEvent: "The next event",
+    lastCF: "The start of a CF before", nextCF: "The next start of a CF",
+    noneAfter: "Nothing follows", noneBefore: "Nothing comes before",
+    keyEvents: "the event before, and the next one", keyCFs: "the start of a CF before, and the next one",
     play: "Play", pause: "Pause", speed: "Speed", slower: (n: string) => `1:${n}`,
     follow: "Follow the live edge", cursor: "Cursor", selection: "Selected", visible: "Shown",
     clearSelection: "Clear the selection", fit: "Zoom to the selection (F)", wholeRun: "The whole run",
@@ -97,6 +102,11 @@ export const text = dictionary(
     away: (nodes) => `Сейчас ничего не приходит: узел ${nodes}. Вернётся связь — продолжим; не вернётся — ` +
       `запуск будет считаться убитым.`,
     send: "Из другого терминала:",
+    playBack: "Пуск назад", loop: "Повторять выбранный интервал или весь запуск",
+    lastEvent: "Предыдущее событие", nextEvent: "Следующее событие",
+    lastCF: "Предыдущее начало ФВ", nextCF: "Следующее начало ФВ",
+    noneAfter: "Дальше ничего нет", noneBefore: "Раньше ничего нет",
+    keyEvents: "предыдущее и следующее событие", keyCFs: "предыдущее и следующее начало ФВ",
     play: "Пуск", pause: "Пауза", speed: "Скорость", slower: (n) => `1:${n}`, follow: "Следовать за концом",
     cursor: "Курсор", selection: "Выбрано", visible: "Показано", clearSelection: "Снять выделение",
     fit: "Показать выбранное (F)", wholeRun: "Весь запуск", toStart: "В начало", toEnd: "В конец",

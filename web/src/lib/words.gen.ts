@@ -70,6 +70,7 @@ export const parts = {
   "communication": {"en":"communication","ru":"обмен"},
   "completion": {"en":"completion","ru":"завершение передач"},
   "create": {"en":"creating CFs","ru":"создание ФВ"},
+  "debug": {"en":"the program was stopped by a debugger","ru":"программа остановлена отладчиком"},
   "deliver": {"en":"from arrival to ready","ru":"от прихода ФД до готовности ФВ"},
   "dispatch": {"en":"from ready to start","ru":"от готовности ФВ до старта"},
   "early-prefix": {"en":"early prefix reduce","ru":"ранняя префиксная редукция"},

@@ -244,7 +244,7 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 		}
 		for _, x := range w.t.Stood(e) {
 			name := x.For
-			if name == model.HeldName {
+			if model.ByDebugger(name) {
 				continue // told by the debugger's own events
 			}
 			w.say(x.At+m.Start, r.Node, 0, 0, stoodFor, words.Waited(name), w.duration(x.NS))

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// moment is where the cursor is, -1 if it is not set.
+func (b *tab) moment() int64 {
+	b.Helper()
+	b.written()
+	t, err := strconv.ParseInt(b.place().Get("t"), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return t
+}
+
+// pagePlayback steps through a run by events and by CFs, and plays it, forward, backward and in a loop; views
+// follow.
+func pagePlayback(t *testing.T, p *pages) {
+	s := p.serve(t, "view", p.heat)
+	b := p.open(t, s.url+"?view=events&lang=en&theme=light")
+	b.settle()
+	run := b.run()
+	ask := func(q string) (at int64) {
+		b.Helper()
+		return int64(query[float64](b, `fetch("/api/runs/%s/events?%s").then(r => r.json()).then(r =>
+			r.rows.length ? r.rows[0].t : -1)`, run, q))
+	}
+	end := int64(query[float64](b, `fetch("/api/runs/%s").then(r => r.json()).then(r => r.wall_ns)`, run))
+	steps := func(what string, from, want int64) int64 {
+		b.Helper()
+		b.until(what+" moves the cursor", func() bool { return b.moment() != from })
+		if got := b.moment(); got != want {
+			t.Fatalf("%s goes from %d to %d, not to %d", what, from, got, want)
+		}
+		return want
+	}
+	at := int64(-1)
+	for range 3 {
+		b.keys("l")
+		at = steps("L", at, ask("limit=1&from="+strconv.FormatInt(at+1, 10)))
+	}
+	b.settle()
+	if row := query[string](b, `document.querySelector(".list .line.cursor").innerText`); row == "" {
+		t.Error("the list of events does not follow")
+	}
+	b.keys("L")
+	cf := steps("Shift L", at, ask("kinds=CFEvents.onStarted&limit=1&from="+strconv.FormatInt(at+1, 10)))
+	b.keys("L")
+	next := steps("Shift L", cf, ask("kinds=CFEvents.onStarted&limit=1&from="+strconv.FormatInt(cf+1, 10)))
+	b.keys("J")
+	steps("Shift J", next, cf)
+	b.click(`.player button[aria-label="The event before"]`)
+	b.until("a click on the event before moves the cursor", func() bool { return b.moment() < cf })
+	if back := b.moment(); ask("limit=1&from="+strconv.FormatInt(back+1, 10)) != cf {
+		t.Errorf("the event before %d is not at %d", cf, back)
+	}
+
+	// Playing takes the cursor to the end, and back to the beginning, in every view.
+	speed := `document.querySelector(".player select")`
+	fastest := func() {
+		b.Helper()
+		query[bool](b, `(s => { s.value = "1"; s.dispatchEvent(new Event("change", {bubbles: true})); return true })(`+
+			speed+`)`)
+	}
+	fastest()
+	b.view("nodes")
+	b.settle()
+	b.click(`.player button[aria-label="Play"]`)
+	b.until("it was played to its end", func() bool { return b.moment() == end })
+	b.wait(`document.querySelector('.player button[aria-label="Play"]')`)
+	if got := b.place().Get("speed"); got != "1" {
+		t.Errorf("the address has the speed %q", got)
+	}
+	b.click(`.player button[aria-label="Play backward"]`)
+	b.until("it was played back to its beginning", func() bool { return b.moment() == 0 })
+
+	// In a loop it stays within the selected interval.
+	b.do(chromedp.Navigate(s.url + "?view=timeline&lang=en&speed=0.01&f.play.loop=1&run=" + run + "&t=0&sel=" +
+		strconv.FormatInt(end/4, 10) + "-" + strconv.FormatInt(end/2, 10)))
+	b.settle()
+	b.changes("playing", func() { b.keys(" ") })
+	seen := map[bool]bool{}
+	last := int64(-1)
+	b.until("the interval is played again", func() bool {
+		now := b.moment()
+		if now < end/4-1 || now > end/2+1 {
+			t.Fatalf("the loop is at %d, outside of %d to %d", now, end/4, end/2)
+		}
+		seen[now < last] = true
+		last = now
+		return seen[true]
+	})
+	b.keys(" ")
+	b.quiet("playback")
+}

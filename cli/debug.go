@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/run/crew"
+)
+
+// debugOptions say how a run is debugged.
+type debugOptions struct {
+	commands string // file with commands; "": they are typed
+	dap      bool   // an editor debugs, over standard input and output
+
+	file *os.File // commands
+}
+
+func debugCommand(io console.IO) *cobra.Command {
+	o := &runOptions{debug: &debugOptions{}}
+	cmd := newRunCommand(io, o)
+	cmd.Use = "debug [flags] PROGRAM.fa [argument]..."
+	cmd.Short = "Run a LuNA program under a debugger of CFs and DFs"
+	cmd.Long = `Run a LuNA program and stop it: before it begins, at breakpoints, where it is stuck, and where a DF is
+assigned for the second time. While it is stopped, see every CF and every DF, change values, hold CFs, let single
+ones go on. Type commands, or take them from a file; help lists them. They are read from standard input, so the
+program reads nothing there, unless --commands names a file. The program's output goes to standard output, that of
+the debugger to standard error.
+
+With --dap, an editor debugs: it speaks the Debug Adapter Protocol on standard input and output.
+
+The time at which the program was stopped is W.debug in the report. All flags of 'whyslow run' that do not decide
+about the order of CFs work as they do there.
+` + exitCodesHelp
+	cmd.Example = `  whyslow debug prog.fa 100
+  whyslow debug -w 2 --commands script.txt prog.fa 100
+  whyslow debug --dap prog.fa 100`
+	f := cmd.Flags()
+	f.StringVar(&o.debug.commands, "commands", "", "take the commands from this `file`; after the last one the"+
+		" program goes on to its end")
+	f.BoolVar(&o.debug.dap, "dap", false, "speak the Debug Adapter Protocol on standard input and output")
+	return cmd
+}
+
+// checkDebug finds what does not go with a debugger.
+func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
+	if o.debug == nil {
+		return nil
+	}
+	if c.Many() {
+		return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n")
+	}
+	if o.debug.dap && o.debug.commands != "" {
+		return console.Misuse("debug: --dap and --commands: choose one")
+	}
+	for _, flag := range []string{"order", "fuzz-order", "repeat", "hold", "no-trace"} {
+		if f.Changed(flag) {
+			return console.Misuse("debug: --%s makes no sense under the debugger", flag)
+		}
+	}
+	if o.debug.commands == "" {
+		return nil
+	}
+	var err error
+	o.debug.file, err = os.Open(o.debug.commands)
+	return badInput(err)
+}
