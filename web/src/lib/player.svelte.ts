@@ -1,5 +1,6 @@
 // Moves the cursor: playback, forward and backward, and single steps.
 
+import { untrack } from "svelte";
 import type { EventPage } from "../api";
 import { reveal } from "./axis";
 import { get, runPath } from "./client";
@@ -14,8 +15,8 @@ import { toast } from "./toast.svelte";
 export function after(t: number, ns: number, [from, to]: Interval, loop: boolean): { t: number;
   stops: boolean } {
   const next = t + ns;
-  if (next < to && next > from) return { t: next, stops: false };
-  if (!loop) return { t: next >= to ? to : from, stops: true };
+  if (ns > 0 ? next < to : next > from || ns === 0) return { t: next, stops: false };
+  if (!loop) return { t: ns > 0 ? to : from, stops: true };
   return { t: ns > 0 ? from : to, stops: false };
 }
 
@@ -30,26 +31,31 @@ export function play(): void {
   $effect(() => {
     if (!app.playing) return;
     const way = app.backward ? -1 : 1;
-    let frame = 0;
-    let last = performance.now();
-    const [from, to] = played();
-    const first = way > 0 ? from : to;
-    let t = app.now === null || app.now < from || app.now > to || app.now === (way > 0 ? to : from) ? first
-      : app.now;
-    let own: number | null = app.now;
-    const step = (now: number) => {
-      if (app.now !== own && app.now !== null) t = app.now; // the user has moved it
-      const next = after(t, (now - last) * 1e6 * app.speed * way, played(), loops());
-      t = next.t;
-      last = now;
-      own = Math.round(t);
-      show(own);
-      if (next.stops) app.set({ playing: false });
-      else frame = requestAnimationFrame(step);
-    };
-    frame = requestAnimationFrame(step);
-    return () => cancelAnimationFrame(frame);
+    return untrack(() => go(way));
   });
+}
+
+// Moves the cursor forward (1) or backward (-1), frame by frame, until what it returns is called.
+function go(way: 1 | -1): () => void {
+  let frame = 0;
+  let last = performance.now();
+  const [from, to] = played();
+  const first = way > 0 ? from : to;
+  let t = app.now === null || app.now < from || app.now > to || app.now === (way > 0 ? to : from) ? first
+    : app.now;
+  let own: number | null = app.now;
+  const step = (now: number) => {
+    if (app.now !== own && app.now !== null) t = app.now; // the user has moved it
+    const next = after(t, Math.max(now - last, 0) * 1e6 * app.speed * way, played(), loops());
+    t = next.t;
+    last = now;
+    own = Math.round(t);
+    show(own);
+    if (next.stops) app.set({ playing: false });
+    else frame = requestAnimationFrame(step);
+  };
+  frame = requestAnimationFrame(step);
+  return () => cancelAnimationFrame(frame);
 }
 
 function show(t: number): void {

@@ -7,6 +7,7 @@ test("playback stops at the end, or begins again in a loop", () => {
   expect(after(98, 5, [20, 100], true)).toEqual({ t: 20, stops: false });
   expect(after(22, -5, [20, 100], true)).toEqual({ t: 100, stops: false });
   expect(after(3, -5, [0, 100], false)).toEqual({ t: 0, stops: true });
+  for (const t of [0, 100]) expect(after(t, 0, [0, 100], false)).toEqual({ t, stops: false });
 });
 
 test("the nearest event is that of a plain search", async () => {
