@@ -264,8 +264,9 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	if len(parts) == 0 || model.ByDebugger(parts[0].Name) {
 		return
 	}
-	ns := w.NS - a.blocked(f, w)
-	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool { return gaveUpPart(p.Name) })
+	ns := w.NS - a.blocked(f, w) - a.goWaits(f, parts)
+	others := func(part string) bool { return !gaveUpPart(part) && !ofGo(part) }
+	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool { return !others(p.Name) })
 	if ns == 0 || len(parts) == 0 {
 		return
 	}
@@ -301,7 +302,7 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 			"Рабочие потоки ждали %s (%s): %s в %s. Какой ФВ это занимал, неизвестно: возможно, это семафор, "+
 				"сигнал или поток. Передайте его результат как ФД, и ФВ начнётся, когда он появится.",
 			words.Time(ns), a.share(ns), where, a.named(c.Consumer))).
-			by(a.without(f, func(part string) bool { return !gaveUpPart(part) }))
+			by(a.without(f, others))
 		return
 	}
 	heldBy := words.Say("", ",")
@@ -315,5 +316,5 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s)%s чаще всего в %s. Занимайте его на "+
 			"меньшее время или дайте каждому рабочему потоку свой.",
 		words.Time(ns), a.share(ns), name, words.Time(at), heldBy, a.named(c.Consumer))).
-		by(a.without(f, func(part string) bool { return !gaveUpPart(part) }))
+		by(a.without(f, others))
 }

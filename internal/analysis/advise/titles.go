@@ -18,6 +18,9 @@ var titles = map[string]words.Phrase{
 	"too-many-workers": {"There are more workers than cores", "Рабочих потоков больше, чем ядер"},
 	"blocked":          {"CFs give their cores up and wait", "ФВ отдают процессор и ждут"},
 	"contention":       {"Workers wait for a lock or a resource", "Рабочие потоки ждут блокировку или внешнее"},
+	"garbage-collection": {"The garbage collector takes processor time",
+		"Процессорное время занимает сборщик мусора"},
+	"system-calls": {"Workers are in system calls", "Рабочие потоки заняты системными вызовами"},
 	"far-data": {"Data is made far from where it is used",
 		"Данные создаются далеко от места использования"},
 	"late-transfer": {"Data is sent late: store it where it is used",
@@ -152,26 +155,28 @@ var waits = map[string]func(e evidence) Waits{
 	"order": func(e evidence) Waits {
 		return Waits{Factors: []string{"S"}, Producer: e.text("producer")}
 	},
-	"parallelism":       parts("nowhere"),
-	"fewer-workers":     factors("S"),
-	"serial-code":       parts("nowhere"),
-	"uneven-loop":       func(evidence) Waits { return Waits{Factors: []string{"S"}, DF: barrier} },
-	"too-many-nodes":    factors("L"),
-	"too-many-workers":  parts("dispatch", "preempt"),
-	"preempted":         parts("preempt"),
-	"off-core":          parts("preempt", "blocked"),
-	"too-small":         factors("O"),
-	"overhead":          factors("O"),
-	"blocked":           func(e evidence) Waits { return Waits{Parts: []string{e.text("part")}} },
-	"contention":        func(e evidence) Waits { return Waits{Parts: []string{e.text("name")}} },
-	"latency":           onLink,
-	"migration":         onLink,
-	"far-data":          ofDF,
-	"late-transfer":     ofDF,
-	"replicate":         ofDF,
-	"too-small-to-send": ofDF,
-	"asked-again":       ofDF,
-	"too-large":         ofDF,
+	"parallelism":        parts("nowhere"),
+	"fewer-workers":      factors("S"),
+	"serial-code":        parts("nowhere"),
+	"uneven-loop":        func(evidence) Waits { return Waits{Factors: []string{"S"}, DF: barrier} },
+	"too-many-nodes":     factors("L"),
+	"too-many-workers":   parts("dispatch", "preempt"),
+	"preempted":          parts("preempt"),
+	"off-core":           parts("preempt", "blocked"),
+	"too-small":          factors("O"),
+	"overhead":           factors("O"),
+	"blocked":            func(e evidence) Waits { return Waits{Parts: []string{e.text("part")}} },
+	"contention":         partOfName,
+	"garbage-collection": partOfName,
+	"system-calls":       partOfName,
+	"latency":            onLink,
+	"migration":          onLink,
+	"far-data":           ofDF,
+	"late-transfer":      ofDF,
+	"replicate":          ofDF,
+	"too-small-to-send":  ofDF,
+	"asked-again":        ofDF,
+	"too-large":          ofDF,
 }
 
 // evidence is Advice.Evidence.
@@ -189,6 +194,8 @@ func parts(list ...string) func(evidence) Waits {
 func factors(list ...string) func(evidence) Waits {
 	return func(evidence) Waits { return Waits{Factors: list} }
 }
+
+func partOfName(e evidence) Waits { return Waits{Parts: []string{e.text("name")}} }
 
 func onLink(e evidence) Waits {
 	return Waits{Factors: []string{"L"}, Link: e.text("link"), DF: e.text("df"), Consumer: e.text("consumer")}

@@ -7,16 +7,17 @@ import (
 
 	exptrace "golang.org/x/exp/trace"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // Names of what workers wait for, and of the DF between two CFs of a goroutine.
 const (
-	systemCall   = "system call"
-	stopTheWorld = "GC: stop the world"
-	collecting   = "GC: collecting"
-	continues    = "continues"
+	systemCall = model.SystemCall
+	continues  = "continues"
 )
+
+var stopTheWorld, collecting = model.GCWait("stop the world"), model.GCWait("collecting")
 
 // df makes a DF, of a CF or of none.
 func (r *reader) df(s *stream, name string, by trace.CF) uint64 {
@@ -137,9 +138,9 @@ func rangeName(name string) string {
 	case strings.HasPrefix(name, "stop-the-world"):
 		return stopTheWorld
 	case name == "GC mark assist":
-		return "GC: mark assist"
+		return model.GCWait("mark assist")
 	case name == "GC incremental sweep":
-		return "GC: sweep"
+		return model.GCWait("sweep")
 	}
 	return ""
 }
