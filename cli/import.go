@@ -14,12 +14,13 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/gotrace"
+	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // foreignFormats are what is read beside traces of our own.
-var foreignFormats = []foreign.Format{gotrace.Format}
+var foreignFormats = []foreign.Format{gotrace.Format, traceevents.Format}
 
 func importCommand(std console.IO) *cobra.Command {
 	var list strings.Builder

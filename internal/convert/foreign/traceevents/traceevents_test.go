@@ -1,0 +1,200 @@
+package traceevents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/analysis/consistency"
+	"github.com/whyslow/whyslow/internal/convert/foreign"
+	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
+	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/trace"
+)
+
+func load(text, dir string) (bool, error) {
+	return foreign.Import(context.Background(), traceevents.Format, strings.NewReader(text), dir, trace.RunInfo{})
+}
+
+// tell says in a line each what executed, from when to when, on which worker, and with which inputs by whom.
+func tell(m *model.Model) string {
+	var b strings.Builder
+	for id, w := range m.AllWorkers() {
+		for e := w.First; e < w.End; e++ {
+			fmt.Fprintf(&b, "%d %s %d-%d", id.Worker, m.CFTitle(m.ExecCF[e]), m.ExecStart[e]-m.Start, m.EndOf(e)-m.Start)
+			for _, df := range m.Inputs(e) {
+				by := "nobody"
+				if at, ok := m.Creation(df, m.ExecStart[e]); ok && m.MadeBy[at] != 0 {
+					by = m.CFTitle(m.MadeBy[at])
+				}
+				fmt.Fprintf(&b, ", %s by %s", m.DFNameOf(df), by)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// TestRead: slices become tasks, flows dependences; what is inside of a slice is left out.
+func TestRead(t *testing.T) {
+	const text = `{"displayTimeUnit": "ns", "otherData": {"a": [1, {}]}, "traceEvents": [
+		{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "x"}},
+		{"ph": "X", "pid": 1, "tid": "b", "ts": 1700000000000020.5, "dur": 10, "name": "join \"é\"", "args": {"x": 1}},
+		{"ph": "B", "pid": 1, "tid": 7, "ts": 1700000000000000, "name": "make"},
+		{"ph": "X", "pid": 1, "tid": 7, "ts": 1700000000000001, "dur": 2, "name": "inside"},
+		{"ph": "s", "pid": 1, "tid": 7, "ts": 1700000000000004, "id": 5, "name": "data"},
+		{"ph": "E", "pid": 1, "tid": 7, "ts": 1700000000000010},
+		null,
+		{"ph": "f", "pid": 1, "tid": "b", "ts": 1700000000000015, "id": 5, "name": "data"},
+		{"ph": "X", "pid": 2, "tid": 7, "ts": "1700000000000040", "dur": 1, "name": "last", "bind_id": "0x9", "flow_in": true},
+		{"ph": "X", "pid": 1, "tid": 7, "ts": 1700000000000030, "dur": 1.001, "name": "late", "bind_id": "0x9", "flow_out": true},
+		{"ph": "C", "pid": 1, "ts": 3, "name": "counter", "args": {"v": 3}}
+	], "more": 1}`
+	const want = `0 join "é" 20500-30500, data by make
+1 make 0-4000, not told by nobody
+1 make 4000-10000, continues by make
+1 late 30000-31001, not told by nobody
+2 last 40000-41000, 0x9 by late
+`
+	for _, text := range []string{text, text[strings.Index(text, "[\n"):strings.Index(text, "], \"more")] + "]",
+		text[strings.Index(text, "[\n"):strings.Index(text, "], \"more")] + ","} {
+		dir := filepath.Join(t.TempDir(), "x.trace")
+		if !traceevents.Format.Is([]byte(text)[:min(len(text), foreign.HeadBytes)]) {
+			t.Error("not known by its first bytes")
+		}
+		if made, err := load(text, dir); !made || err != nil {
+			t.Fatal(made, err)
+		}
+		m := sloutest.Load(t, dir)
+		if got := strings.ReplaceAll(tell(m), "flow by late", "0x9 by late"); strings.ReplaceAll(got, ", late by late",
+			", 0x9 by late") != want {
+			t.Errorf("%s\nnot\n%s", got, want)
+		}
+		if m.Info.Settings[foreign.NotTold] == "" || m.Killed {
+			t.Error(m.Info.Settings, m.Killed)
+		}
+		r, err := trace.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := consistency.Check(context.Background(), r); err != nil || !found.Consistent {
+			t.Errorf("%v, %+v", err, found)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDamaged: errors tell where; what is before is kept.
+func TestDamaged(t *testing.T) {
+	const slice = `{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"a"}`
+	for text, want := range map[string]string{
+		`{"traceEvents":[]}`:                                "byte 17: there are no slices in it",
+		`{"traceEvents":3}`:                                 "byte 16: traceEvents is no list",
+		`{"traceEvents":[` + slice + `,{"ph":`:              "the file ends within the list of events",
+		`{"traceEvents":[` + slice:                          "the file ends within the list of events",
+		`[` + slice + `,{"ph":"X","ts":"now"}]`:             `invalid number`,
+		`[` + slice + `,{"ph":"X","ts":1e300}]`:             `is no time in microseconds`,
+		`[` + slice + `,{"ph":"X","ts":99999999999999999}]`: `is no time in microseconds`,
+		`[` + slice + `}`:                                   "byte ",
+		`[` + slice + `,{"ph":7}]`:                          "byte ",
+	} {
+		dir := filepath.Join(t.TempDir(), "x.trace")
+		made, err := load(text, dir)
+		var damaged *foreign.Error
+		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), want) || damaged.Offset <= 0 {
+			t.Errorf("%s: %v, not %s", text, err, want)
+		}
+		if made != strings.Contains(text, slice) {
+			t.Errorf("%s: made is %v", text, made)
+		}
+		if made {
+			if m := sloutest.Load(t, dir); m.Executions() != 1 {
+				t.Errorf("%s: %d executions", text, m.Executions())
+			}
+		}
+	}
+	for _, head := range []string{"", "{", "[", "{}", `{"a":1}`, "[1,2,3]", "digraph {", `"ph"`} {
+		if traceevents.Format.Is([]byte(head)) {
+			t.Errorf("%q is taken for one", head)
+		}
+	}
+}
+
+// TestRandom: whatever slices and flows there are, the trace is consistent, and each task is executed once for
+// as long as its slice is.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var list []string
+		total := 0
+		for tid := range rapid.IntRange(1, 3).Draw(r, "threads") {
+			at := 0
+			for range rapid.IntRange(0, 5).Draw(r, "slices") {
+				at += rapid.IntRange(0, 5).Draw(r, "gap")
+				dur := rapid.IntRange(1, 6).Draw(r, "length")
+				list = append(list, fmt.Sprintf(`{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":%d,"name":"n%d"}`, tid, at, dur, dur))
+				total += dur
+				at += dur
+			}
+		}
+		for range rapid.IntRange(0, 8).Draw(r, "flows") {
+			list = append(list, fmt.Sprintf(`{"ph":"%s","pid":1,"tid":%d,"ts":%d,"id":%d,"name":"f","bp":"%s"}`,
+				rapid.SampledFrom([]string{"s", "t", "f"}).Draw(r, "end"), rapid.IntRange(0, 2).Draw(r, "thread"),
+				rapid.IntRange(0, 30).Draw(r, "at"), rapid.IntRange(1, 3).Draw(r, "id"),
+				rapid.SampledFrom([]string{"", "e"}).Draw(r, "bind")))
+		}
+		text := "[" + strings.Join(rapid.Permutation(list).Draw(r, "order"), ",") + "]"
+		dir := filepath.Join(t.TempDir(), "x.trace")
+		if made, err := load(text, dir); total > 0 && (!made || err != nil) {
+			r.Fatal(made, err, text)
+		} else if total == 0 {
+			return
+		}
+		m := sloutest.Load(r, dir)
+		sum := int64(0)
+		for e := range m.Executions() {
+			sum += m.EndOf(e) - m.ExecStart[e]
+			for _, df := range m.Inputs(e) {
+				at, ok := m.Creation(df, m.ExecStart[e])
+				if !ok || m.MadeTime[at] > m.ExecStart[e] {
+					r.Fatalf("%s is used before it is made\n%s", m.DFString(df), text)
+				}
+			}
+		}
+		if sum != int64(total)*1000 {
+			r.Fatalf("executions take %d ns, slices %d µs\n%s\n%s", sum, total, text, tell(m))
+		}
+		x, err := trace.Open(dir)
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer x.Close()
+		if found, err := consistency.Check(context.Background(), x); err != nil || !found.Consistent {
+			r.Fatalf("%v, %+v\n%s", err, found, text)
+		}
+	})
+}
+
+// FuzzRead: whatever the bytes are, there is an error that tells where, or a trace that can be read.
+func FuzzRead(f *testing.F) {
+	f.Add(`[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"a"},{"ph":"B","ts":5},{"ph":"E","ts":9},{"ph":"s","id":1,"ts":2}]`)
+	f.Add(`{"traceEvents":[{"ph":"X","ts":-1.5,"dur":2e3,"name":"a","bind_id":1,"flow_out":true}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		dir := filepath.Join(t.TempDir(), "x.trace")
+		made, err := load(text, dir)
+		var damaged *foreign.Error
+		if err != nil && !errors.As(err, &damaged) {
+			t.Fatal(err)
+		}
+		if made {
+			sloutest.Load(t, dir)
+		}
+	})
+}
