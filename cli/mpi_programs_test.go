@@ -64,7 +64,7 @@ func TestMPIPatterns(t *testing.T) {
 	for _, thread := range found.Threads {
 		sends += thread.Sends
 	}
-	checked := 0
+	checked, waits := 0, 0
 	for line := range strings.Lines(stdout) {
 		var id string
 		var want int64
@@ -78,14 +78,18 @@ func TestMPIPatterns(t *testing.T) {
 			}
 			continue
 		}
-		// Its clock is read before it enters a call: in between it may lose its core.
+		// Its clock is read before it enters a call: in between it may lose its core. Ranks that have no core when
+		// they should wait do not.
 		got, room := found.Sum(id, nil).Total, max(want/5, 4_000_000)
-		if want < 10_000_000 || got < want-room || got > want+room {
+		if want > room {
+			waits++
+		}
+		if got < want-room || got > want+room {
 			t.Errorf("%s: %d ns, by the program's own clock %d", id, got, want)
 		}
 	}
-	if checked != 9 {
-		t.Errorf("the program said:\n%s", stdout)
+	if checked != 9 || waits < 3 {
+		t.Errorf("%d waits; the program said:\n%s", waits, stdout)
 	}
 	if n := len(found.Problems); n > 0 {
 		t.Errorf("problems: %q", found.Problems)

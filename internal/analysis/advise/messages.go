@@ -93,15 +93,26 @@ func (a *advisor) lateSender() {
 	}
 	how := words.Say("Divide the work so that senders come as early as receivers.",
 		"Делите работу так, чтобы отправители приходили не позже получателей.")
-	if float64(s.caused) >= steady*float64(s.lost) {
+	switch works := s.doing == 0 || a.region(s.doing).Kind == "function"; {
+	case !works:
+		how = words.Say("Look there first: it came late for another reason than work.",
+			"Начните с этого: он опаздывал не из-за работы.")
+	case float64(s.caused) >= steady*float64(s.lost):
 		how = words.Say("Give it less of that work, or let it send before it works.",
 			"Дайте ему меньше этой работы или отправляйте сообщение до неё.")
 	}
-	a.addTime("late-sender", s.work,
-		words.Say("Receivers waited that long while senders worked; with that work spread evenly, or done after "+
-			"sending, they would not.",
-			"Столько получатели ждали, пока отправители работали; если разделить эту работу поровну или делать её "+
-				"после отправки, ожидания не будет."), a.lateEvidence(&s),
+	bound := words.Say("Receivers waited that long while senders worked; with that work spread evenly, or done "+
+		"after sending, they would not.",
+		"Столько получатели ждали, пока отправители работали; если разделить эту работу поровну или делать её "+
+			"после отправки, ожидания не будет.")
+	total := s.work
+	if 2*s.work < s.lost { // they did not compute
+		bound = words.Say("Senders worked for %s of that. Else they were in other operations, or had no core: %s",
+			"Из этого отправители работали %s, а остальное время были в других операциях или не имели ядра: %s",
+			words.Time(s.work), a.whoTookCores())
+		total = s.lost
+	}
+	a.add("late-sender", s.work/max(a.workers, 1), total, bound, a.lateEvidence(&s),
 		words.Say("Threads waited %s (%s) for messages that had not been sent yet, mostly in %s.%s %s",
 			"Потоки ждали ещё не отправленных сообщений %s (%s), дольше всего в %s.%s %s", words.Time(s.lost),
 			a.share(s.lost), a.callPath(s.call), a.meanwhile(&s), how))
@@ -114,13 +125,11 @@ func (a *advisor) wrongOrder() {
 		return
 	}
 	a.addTime("wrong-order", s.lost, words.Say("This is all the time of such waits; the message that comes "+
-		"late "+
-		"may still be waited for afterwards.",
+		"late may still be waited for afterwards.",
 		"Это всё время таких ожиданий; сообщения, которое приходит поздно, возможно, придётся ждать и потом."),
 		a.lateEvidence(&s), words.Say("Threads waited %s (%s) for a message, mostly in %s, while another one that "+
-			"they "+
-			"received later had been sent before. Receive messages in the order in which they are sent, or whichever "+
-			"comes first (`MPI_ANY_SOURCE`, `MPI_Waitany`).",
+			"they received later had been sent before. Receive messages in the order in which they are sent, or "+
+			"whichever comes first (`MPI_ANY_SOURCE`, `MPI_Waitany`).",
 			"Потоки ждали сообщения %s (%s), дольше всего в %s, хотя другое, принятое позже, было отправлено раньше. "+
 				"Принимайте сообщения в порядке отправки или то, которое пришло первым (`MPI_ANY_SOURCE`, "+
 				"`MPI_Waitany`).",
@@ -138,8 +147,7 @@ func (a *advisor) lateReceiver() {
 		"Это всё время от отправки до начала приёма. Если отправители потом ждут тех же потоков, оно перейдёт "+
 			"туда."),
 		a.lateEvidence(&s), words.Say("Threads waited %s (%s) in sends until the receive was posted, mostly in "+
-			"%s.%s "+
-			"Post the receive before that work (`MPI_Irecv`), or send without waiting (`MPI_Isend`).",
+			"%s.%s Post the receive before that work (`MPI_Irecv`), or send without waiting (`MPI_Isend`).",
 			"Потоки ждали в отправке начала приёма %s (%s), дольше всего в %s.%s Начинайте приём до этой работы "+
 				"(`MPI_Irecv`) или отправляйте без ожидания (`MPI_Isend`).", words.Time(s.lost), a.share(s.lost),
 			a.callPath(s.call), a.meanwhile(&s)))
@@ -166,9 +174,8 @@ func (a *advisor) serialChain() {
 		map[string]any{"chained_ns": p.ChainedNS, "thread": a.thread(first.Thread),
 			"doing": a.callPath(first.Call), "doing_ns": first.NS}, words.Say(
 			"Threads waited %s (%s) for threads that waited for others themselves. At the end of these chains most "+
-				"was "+
-				"lost, %s, to thread %s in %s. Let each begin with what needs no message, or pass data on in smaller "+
-				"parts so that the next one begins sooner.",
+				"was lost, %s, to thread %s in %s. Let each begin with what needs no message, or pass data on in "+
+				"smaller parts so that the next one begins sooner.",
 			"Потоки ждали %s (%s) тех, кто сам ждал других. В конце этих цепочек больше всего (%s) потеряно из-за "+
 				"потока %s в %s. Пусть каждый начинает с того, для чего сообщение не нужно, или передавайте данные "+
 				"меньшими частями, чтобы следующий начинал раньше.",
@@ -190,12 +197,10 @@ func (a *advisor) joinMessages() {
 		return
 	}
 	a.addTime("join-messages", total, words.Say("This is the time in sends and receives of all messages but "+
-		"the "+
-		"first of each row.", "Это время отправки и приёма всех сообщений, кроме первого в каждой серии."),
+		"the first of each row.", "Это время отправки и приёма всех сообщений, кроме первого в каждой серии."),
 		map[string]any{"call": a.callPath(best.Call), "times": times, "runs": runs, "bytes": best.Bytes,
 			"time_ns": best.NS}, words.Say("Small messages follow each other directly to the same receiver, mostly "+
-			"in "+
-			"%s: %s, %s on average. Join them to one message.",
+			"in %s: %s, %s on average. Join them to one message.",
 			"Мелкие сообщения идут подряд одному получателю, больше всего в %s: %s, в среднем %s. Объединяйте их в "+
 				"одно.", a.callPath(best.Call), words.Number{N: best.Count, What: words.Messages},
 			words.Size(best.Bytes/max(best.Count, 1))))

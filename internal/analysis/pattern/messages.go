@@ -117,10 +117,20 @@ func (s *search) awaitMessages() {
 			if late := int(x.late); s.own[late] {
 				during := stretch{x.from, x.to}
 				l := s.waited(int(x.metric), call, late, ns, during, false)
-				l.Work += min(ns, s.worked(late, during))
+				l.Work += min(ns, s.computed(late, during))
 			}
 		}
 	}
+}
+
+// computed is how long a thread ran the program in a stretch.
+func (s *search) computed(thread int, in stretch) (ns int64) {
+	eachVisitIn(&s.r.Threads[thread], in, func(v int32, from, to int64) {
+		if v < 0 || s.class[thread][v] == uint8(s.f.program) {
+			ns += to - from
+		}
+	})
+	return ns
 }
 
 // compareCharges orders charges by visit and time.

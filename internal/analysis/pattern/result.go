@@ -112,9 +112,9 @@ type Late struct {
 	Count  int64 `json:"count"`  // how often
 	// Doing are the call paths in which the late thread spent its time meanwhile, longest first.
 	Doing []Doing `json:"doing"`
-	// WorkNS is how much of NS, in collectives, less work of that thread could save: it is not late by more than
-	// it worked since the collective before. LeftNS is how much of NS there was because it left that collective
-	// later than those who waited: it had no core.
+	// WorkNS is how much of NS less work of that thread could save. In collectives it is not late by more than it
+	// worked since the collective before; in messages it is what it ran of the program meanwhile. LeftNS is how
+	// much of NS there was because it left that collective later than those who waited: it had no core.
 	WorkNS int64 `json:"-"`
 	LeftNS int64 `json:"-"`
 }

@@ -305,7 +305,7 @@ func fieldTypes() []string {
 
 // codeKinds are the names of the kinds of code fragments, by number.
 func codeKinds() []string {
-	names := make([]string, trace.Runtime+1)
+	names := make([]string, trace.IO+1)
 	for k := range names {
 		names[k] = trace.CodeKind(k).String()
 	}
