@@ -21,7 +21,7 @@ PREFIX        ?= /usr/local
 TAGS          ?=
 WHYSLOW       ?= ./whyslow
 
-.PHONY: build mpi install uninstall sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi install uninstall release sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -tags '$(TAGS)' -o whyslow ./cmd/whyslow
@@ -48,6 +48,10 @@ install: build           ## below PREFIX (/usr/local): the program, manual pages
 
 uninstall:               ## removes what install has put below PREFIX
 	rm -f "$(BIN)/whyslow" "$(MAN)/whyslow.1" "$(MAN)/whyslow"-*.1 "$(BASH)/whyslow" "$(ZSH)/_whyslow" "$(FISH)/whyslow.fish"
+
+release:                 ## build/release: analysers for five systems, a Debian package, SBOM, checksums; the same bytes every time
+	rm -rf build/release
+	internal/testkit/release/release.sh build/release
 
 sdk:                     ## build/: the libraries that record OpenSHMEM and UPC programs, to be linked with, and their headers
 	go run ./cmd/whyslow shmem --library build
