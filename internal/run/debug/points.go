@@ -124,9 +124,9 @@ func (p *Point) setName(prog *luna.Program, name string) error {
 		p.file, p.line = file, n
 		return nil
 	}
-	name, indices, _ := strings.Cut(name, "[")
+	name, indices, indexed := strings.Cut(name, "[")
 	p.name = name
-	if indices != "" {
+	if indexed {
 		if !strings.HasSuffix(indices, "]") {
 			return errors.New("indices are numbers or * in brackets")
 		}

@@ -73,11 +73,9 @@ func As(v cpp.Value, typ string) (string, error) {
 			if err != nil || d < 1 || d > n {
 				return "", fmt.Errorf("%s: %d bytes are %d elements", typ, len(b), n)
 			}
-			all *= d
-			width = d
-		}
-		if all > n {
-			return "", fmt.Errorf("%s: %d bytes are %d elements", typ, len(b), n)
+			if all, width = all*d, d; all > n {
+				return "", fmt.Errorf("%s: %d bytes are %d elements", typ, len(b), n)
+			}
 		}
 		n = all
 	}

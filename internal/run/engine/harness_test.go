@@ -107,6 +107,7 @@ type outcome struct {
 	err    error
 	others []error // apart: of the other nodes
 	trace  *facts
+	dir    string // with the trace
 }
 
 func (o *outcome) lines() []string {
@@ -163,7 +164,7 @@ func execute(t testing.TB, p *luna.Program, s shape) (o *outcome, faults []strin
 		s.set(&cfg)
 	}
 	live := cpp.Live()
-	o = &outcome{}
+	o = &outcome{dir: dir}
 	timeout := time.AfterFunc(10*time.Minute, func() { panic("the run does not end:\n" + p.Text) })
 	ctx, cancel := context.WithCancel(s.ctx)
 	o.out = captured(t, func() {

@@ -134,6 +134,18 @@ func sumOf(list []engine.NamedValue) uint64 {
 	return h.Sum64()
 }
 
+// Differs says how the order of executions, or what they made, differs from that of another run, "" for not at
+// all. With several workers only CFs that did not run at the same time have an order.
+func (r *Results) Differs(o *Results) string {
+	if len(r.list) != len(o.list) {
+		return fmt.Sprintf("%d executions, and %d", len(r.list), len(o.list))
+	}
+	if s := Compare(r.list, o.list, func(string) bool { return false }); s != nil {
+		return s.String()
+	}
+	return ""
+}
+
 // Write writes what was noted, for ReadResults.
 func (r *Results) Write(w io.Writer) error { return gob.NewEncoder(w).Encode(r.list) }
 

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-dap"
+)
+
+// dapClient is an editor, as far as the protocol goes.
+type dapClient struct {
+	*testing.T
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *bytes.Buffer
+	seq    int
+	output string // what the program has printed
+}
+
+// read gives the next message that is no output.
+func (c *dapClient) read() dap.Message {
+	c.Helper()
+	for {
+		m, err := dap.ReadProtocolMessage(c.out)
+		if err != nil {
+			c.Fatalf("%v\n%s", err, c.stderr)
+		}
+		o, ok := m.(*dap.OutputEvent)
+		if !ok {
+			return m
+		}
+		c.output += o.Body.Output
+	}
+}
+
+// ask sends a request, whose command and arguments are given, and reads its answer into a value.
+func (c *dapClient) ask(command string, args any, answer dap.ResponseMessage) {
+	c.Helper()
+	c.seq++
+	text, err := json.Marshal(map[string]any{"seq": c.seq, "type": "request", "command": command,
+		"arguments": args})
+	if err == nil {
+		err = dap.WriteBaseMessage(c.in, text)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	m := c.read()
+	text, err = json.Marshal(m)
+	if err == nil {
+		err = json.Unmarshal(text, answer)
+	}
+	r := answer.GetResponse()
+	if err != nil || r.RequestSeq != c.seq || r.Command != command {
+		c.Fatalf("%s is answered by %s (%v)", command, text, err)
+	}
+}
+
+// does is ask for what must work.
+func (c *dapClient) does(command string, args any, answer dap.ResponseMessage) {
+	c.Helper()
+	if c.ask(command, args, answer); !answer.GetResponse().Success {
+		c.Fatalf("%s: %s", command, answer.GetResponse().Message)
+	}
+}
+
+// fails is ask for what must not work.
+func (c *dapClient) fails(command string, args any, why string) {
+	c.Helper()
+	var r dap.ErrorResponse
+	if c.ask(command, args, &r); r.Success || !strings.Contains(r.Message, why) {
+		c.Errorf("%s %v: %+v", command, args, r)
+	}
+}
+
+// stopped reads the event that says where the program stopped.
+func (c *dapClient) stopped(reason, text string) *dap.StoppedEvent {
+	c.Helper()
+	m := c.read()
+	e, ok := m.(*dap.StoppedEvent)
+	if !ok || e.Body.Reason != reason || !strings.Contains(e.Body.Text, text) {
+		c.Fatalf("not stopped by %s at %s: %+v", reason, text, m)
+	}
+	return e
+}
+
+// TestDebugAdapter debugs a program as an editor does.
+func TestDebugAdapter(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	program, err := filepath.Abs("../examples/races/races.fa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(lunaHome(t), "bin", "whyslow"), "debug", "--dap", "-q", "-w", "1",
+		"-o", "t", program, "1")
+	cmd.Dir = t.TempDir()
+	c := &dapClient{T: t, stderr: new(bytes.Buffer)}
+	cmd.Stderr = c.stderr
+	if c.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	var can dap.InitializeResponse
+	c.does("initialize", dap.InitializeRequestArguments{AdapterID: "whyslow"}, &can)
+	if !can.Body.SupportsFunctionBreakpoints || !can.Body.SupportsSetVariable || !can.Body.SupportsLogPoints {
+		t.Errorf("it can %+v", can.Body)
+	}
+	if _, ok := c.read().(*dap.InitializedEvent); !ok {
+		t.Fatal("it is not initialized")
+	}
+	c.does("launch", map[string]any{"stopOnEntry": true}, &dap.LaunchResponse{})
+	var set dap.SetBreakpointsResponse
+	c.does("setBreakpoints", dap.SetBreakpointsArguments{Source: dap.Source{Path: program},
+		Breakpoints: []dap.SourceBreakpoint{{Line: 19, Condition: "i == 3"}, {Line: 1}}}, &set)
+	if b := set.Body.Breakpoints; len(b) != 2 || !b[0].Verified || b[1].Verified || b[1].Message == "" {
+		t.Errorf("breakpoints: %+v", b)
+	}
+	var functions dap.SetFunctionBreakpointsResponse
+	c.does("setFunctionBreakpoints", dap.SetFunctionBreakpointsArguments{Breakpoints: []dap.FunctionBreakpoint{
+		{Name: "made a[4]"}, {Name: "nothing"}}}, &functions)
+	if b := functions.Body.Breakpoints; len(b) != 2 || !b[0].Verified || b[1].Verified {
+		t.Errorf("function breakpoints: %+v", b)
+	}
+	c.does("setExceptionBreakpoints", dap.SetExceptionBreakpointsArguments{Filters: []string{}},
+		&dap.SetExceptionBreakpointsResponse{})
+	c.does("configurationDone", nil, &dap.ConfigurationDoneResponse{})
+	c.stopped("entry", "before the program begins")
+
+	c.does("continue", dap.ContinueArguments{}, &dap.ContinueResponse{})
+	at := c.stopped("breakpoint", "counted[3]").Body
+	if !slices.Equal(at.HitBreakpointIds, []int{set.Body.Breakpoints[0].Id}) || !at.AllThreadsStopped {
+		t.Errorf("stopped at %+v", at)
+	}
+	var threads dap.ThreadsResponse
+	c.does("threads", nil, &threads)
+	if !slices.ContainsFunc(threads.Body.Threads, func(x dap.Thread) bool {
+		return x.Id == at.ThreadId && x.Name == "counted[3] (kept)"
+	}) {
+		t.Errorf("threads: %+v", threads.Body.Threads)
+	}
+	var stack dap.StackTraceResponse
+	c.does("stackTrace", dap.StackTraceArguments{ThreadId: at.ThreadId}, &stack)
+	var names []string
+	for _, f := range stack.Body.StackFrames {
+		names = append(names, f.Name)
+	}
+	if f := stack.Body.StackFrames; !slices.Equal(names, []string{"counted[3]", "for i", "if", "main"}) ||
+		f[0].Line != 19 || f[0].Source.Path != program {
+		t.Errorf("the stack is %+v", f)
+	}
+	var scopes dap.ScopesResponse
+	c.does("scopes", dap.ScopesArguments{FrameId: stack.Body.StackFrames[0].Id}, &scopes)
+	values := map[string]string{}
+	refs := map[string]int{}
+	for _, s := range scopes.Body.Scopes {
+		var v dap.VariablesResponse
+		c.does("variables", dap.VariablesArguments{VariablesReference: s.VariablesReference}, &v)
+		refs[s.Name] = s.VariablesReference
+		for _, x := range v.Body.Variables {
+			values[s.Name+" "+x.Name] = x.Value
+		}
+	}
+	if values["Counters and parameters i"] != "3" || values["DFs a[1]"] != "1" {
+		t.Errorf("variables: %v", values)
+	}
+	c.does("setVariable", dap.SetVariableArguments{VariablesReference: refs["DFs"], Name: "a[1]", Value: "70"},
+		&dap.SetVariableResponse{})
+	c.fails("setVariable", dap.SetVariableArguments{VariablesReference: refs["DFs"], Name: "a[1]", Value: "x"},
+		"no int")
+	c.fails("setVariable", dap.SetVariableArguments{VariablesReference: 99}, "no reference")
+	var value dap.EvaluateResponse
+	c.does("evaluate", dap.EvaluateArguments{FrameId: stack.Body.StackFrames[0].Id, Expression: "i * 2"}, &value)
+	if value.Body.Result != "6" {
+		t.Errorf("i * 2 is %s", value.Body.Result)
+	}
+	c.does("evaluate", dap.EvaluateArguments{Context: "repl", Expression: "dfs a[1]"}, &value)
+	if !strings.HasPrefix(value.Body.Result, "a[1] on node 0: 70, made by count") {
+		t.Errorf("dfs a[1] prints %s", value.Body.Result)
+	}
+	c.fails("stackTrace", dap.StackTraceArguments{ThreadId: 999}, "no thread 999")
+	c.fails("modules", nil, "not supported")
+
+	c.does("next", dap.NextArguments{ThreadId: at.ThreadId}, &dap.NextResponse{})
+	c.stopped("step", "has ended")
+	c.fails("stepIn", dap.StepInArguments{ThreadId: at.ThreadId}, "about to go on")
+	c.does("continue", dap.ContinueArguments{}, &dap.ContinueResponse{})
+	c.stopped("breakpoint", "a[4]")
+	c.does("continue", dap.ContinueArguments{}, &dap.ContinueResponse{})
+	if m, ok := c.read().(*dap.TerminatedEvent); !ok {
+		t.Errorf("the end is told by %+v", m)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, c.stderr)
+	}
+	if !strings.Contains(c.output, "3 11\n") {
+		t.Errorf("the program printed %q", c.output)
+	}
+}
