@@ -57,7 +57,7 @@ is run in virtual time, as predict does; they are listed by predicted wall time.
 --rounds it goes on from what was recorded then, and keeps the fastest.
 
 Strategies: ` + strings.Join(balance.Names(), ", ") + `.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 3, 4),
 		Example: `  whyslow balance heat.000.trace
   whyslow balance -n 8 -w 1 --link-latency 50us heat.000.trace
   whyslow balance --machine cluster.json heat.000.trace

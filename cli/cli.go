@@ -19,15 +19,6 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-const exitCodesHelp = `
-Exit codes:
-  0    done
-  1    the program under test failed, or standard output cannot be written
-  2    usage or bad input
-  3    the program cannot finish: CFs are left waiting
-  4    a trace is damaged or ends early (what could be read was used)
-  130  interrupted`
-
 // Many processes do verbsOfMany together; verbsOfUserCode run the user's code, here or in a child process.
 var (
 	verbsOfMany     = []string{"run", "report", "experiment", "doctor", "luna", "rts"}
@@ -70,7 +61,7 @@ func execute(argv []string, io console.IO) int {
 	out := &console.Output{W: io.Out}
 	io.Out = out
 	root := rootCommand(io)
-	root.SetArgs(argv[1:])
+	root.SetArgs(joinJSON(argv[1:]))
 	cmd, err := root.ExecuteContextC(ctx)
 	if out.Err != nil && (err == nil || errors.Is(err, out.Err)) { // nobody looked at it, or knew what it is
 		err = badInput(out.Err)
@@ -97,6 +88,23 @@ func execute(argv []string, io console.IO) int {
 		fmt.Fprintf(io.Err, "See '%s --help'.\n", cmd.CommandPath())
 	}
 	return exit.Code
+}
+
+// joinJSON makes "--json FILE.json" one word: the file may be left out, so pflag takes only --json=FILE. No
+// program and no trace is called so. What follows a program is its own.
+func joinJSON(args []string) (joined []string) {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if word == "--" || strings.HasSuffix(word, ".fa") {
+			return append(joined, args[i:]...)
+		}
+		if word == "--json" && i+1 < len(args) && strings.HasSuffix(args[i+1], ".json") {
+			i++
+			word += "=" + args[i]
+		}
+		joined = append(joined, word)
+	}
+	return joined
 }
 
 func rootCommand(io console.IO) *cobra.Command {
@@ -126,6 +134,9 @@ names the code fragments, links and data fragments that cost the time.`,
 		},
 		Version: readVersion().name(),
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := applyDefaults(cmd); err != nil {
+				return err
+			}
 			if slices.Contains(verbsOfMany, cmd.Name()) {
 				crew.SayIfAlone()
 			} else if rank, _ := crew.Place(); rank > 0 {
@@ -141,6 +152,7 @@ names the code fragments, links and data fragments that cost the time.`,
 	root.SetIn(io.In)
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
+	root.SetUsageFunc(showUsage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -158,7 +170,7 @@ names the code fragments, links and data fragments that cost the time.`,
 		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
 		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, mpiCommand, ompCommand,
 		doctorCommand, versionCommand, manCommand, licencesCommand, predictCommand, balanceCommand, indexCommand,
-		sqlCommand, importCommand, debugCommand} {
+		sqlCommand, importCommand, debugCommand, configCommand} {
 		root.AddCommand(command(io))
 	}
 	return root

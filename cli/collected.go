@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -222,7 +221,7 @@ func (o *collectedOptions) run(ctx context.Context, io console.IO, l *launch.Lau
 	if page != nil {
 		page.stay(ctx, io)
 	}
-	fmt.Fprintln(io.Err, dir)
+	tellTrace(io, dir, o.quiet)
 	return result
 }
 
@@ -239,12 +238,6 @@ func (o *collectedOptions) makeDir(io console.IO, l *launch.Launch) (dir string,
 	if program == "" {
 		program = filepath.Base(l.Words[0])
 	}
-	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) || !strings.Contains(program, "/") {
-		program = filepath.Base(program) // found by its name alone: where that is does not matter
-	}
-	dir, note, err := recording.NewFolder(program)
-	if note != "" {
-		io.Say("%s", note)
-	}
+	dir, err = recording.NewFolder(program)
 	return dir, true, err
 }

@@ -102,7 +102,7 @@ func convertCommand(std console.IO) *cobra.Command {
 ` + list.String() + `
 Without -o the file or folder is TRACE with the ending of the format. A new file replaces an old one only
 when it is complete.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 4),
 		Example: `  whyslow convert --to cube is.trace
   whyslow convert --to perfetto heat.trace
   whyslow convert --to parquet -o heat heat.trace && duckdb -c "from 'heat/codes.parquet'"

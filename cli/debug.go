@@ -33,7 +33,7 @@ With --dap, an editor debugs: it speaks the Debug Adapter Protocol on standard i
 
 The time at which the program was stopped is W.debug in the report. All flags of 'whyslow run' that do not decide
 about the order of CFs work as they do there.
-` + exitCodesHelp
+` + exitCodes(1, 2, 3, 4)
 	cmd.Example = `  whyslow debug prog.fa 100
   whyslow debug -w 2 --commands script.txt prog.fa 100
   whyslow debug --dap prog.fa 100`

@@ -33,8 +33,7 @@ each in that difference.
 
 --fail-if ends with exit code 5 if a condition holds, for scripts: wall>+5%, S>20%,
 code:solve>+10%, memory>2Gi.
-` + exitCodesHelp + `
-  5    a condition of --fail-if holds`,
+` + exitCodes(1, 2, 4, 5),
 		Example: `  whyslow diff before.trace after.trace
   whyslow diff --fail-if 'wall>+5%' --fail-if 'S>30%' before.trace after.trace
   whyslow diff --json before.trace after.trace | jq .factors`,

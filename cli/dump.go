@@ -40,12 +40,13 @@ are printed too, so --parse makes a smaller trace. --json prints each event as a
 line, with names instead of numbers:
   {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted",
    "fields":{"cf":"0.1","execution":1,"inputs":[{"df":3,"name":"a[2]"}]}}
---stats prints how many events of each kind there are, how many bytes they take, and how many are lost.
+--stats prints how many events of each kind there are, how many bytes they take, and how many are
+lost.
 
 --luna prints the events in the form of LuNA's own log: rank | seconds | message | file:line. A
 trace holds neither the contents of DFs nor request counts: a DF shows as DF<size=BYTES>(...), a
 count as -1.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 4),
 		Example: `  whyslow dump prog.001.trace | grep onMigrated
   whyslow dump --from 10ms --to 12ms --node 1 --kind 'CF.*' prog.001.trace
   whyslow dump --df 'A[0][1]' --json prog.001.trace | jq .time

@@ -36,7 +36,7 @@ func importCommand(std console.IO) *cobra.Command {
 ` + list.String() + `
 The format is found out from what is in the file. report, view and the other verbs that read traces take
 such files too, and import them for themselves. What a format does not tell is said in the report.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 4),
 		Example: `  go test -trace server.out ./server && whyslow report server.out
   whyslow import -o server.trace server.out`,
 		Args: oneArg("file"),

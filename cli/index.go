@@ -27,7 +27,7 @@ func indexCommand(std console.IO) *cobra.Command {
 timeline of every worker by factor and code. It is kept in a file beside the trace, or in the user's
 cache if that folder cannot be written. view keeps it too, when it has read a trace of a million events
 or more. A trace that changes is read anew.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 4),
 		Example: `  whyslow index prog.001.trace
   whyslow index --memory 2Gi prog.001.trace && whyslow view prog.001.trace`,
 		Args: oneArg("trace"),

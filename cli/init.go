@@ -24,7 +24,7 @@ func initCommand(io console.IO) *cobra.Command {
 			` to a folder (default: config). They list
 every event, group and module with its meaning. Unedited they change nothing. whyslow run finds
 them beside the program, or in a folder config there. Existing files stay unless --force is given.
-` + exitCodesHelp,
+` + exitCodes(1, 2),
 		Example: `  whyslow init
   whyslow init myprogram/config
   whyslow init --preset Basic

@@ -157,8 +157,9 @@ func endBy(t *testing.T, home, source string, signal os.Signal) (trace, stderr s
 	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	stderr, code = interrupt(t, signal, "", filepath.Join(home, "bin", "whyslow"), "run", file)
-	return strings.TrimSuffix(file, ".fa") + ".001.trace", stderr, code
+	trace = strings.TrimSuffix(file, ".fa") + ".trace"
+	stderr, code = interrupt(t, signal, "", filepath.Join(home, "bin", "whyslow"), "run", "-o", trace, file)
+	return trace, stderr, code
 }
 
 // interrupt starts a command in a folder, sends it the signal a little after it has printed "ready", and

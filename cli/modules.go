@@ -32,7 +32,7 @@ func modulesCommand(io console.IO) *cobra.Command {
 writes and costs, the events it listens to and emits, its parameters, what it requires, and whether
 it runs with this configuration and why. The configuration is that of the program, or of the folder
 (default: the current one), with the flags of whyslow run.
-` + exitCodesHelp,
+` + exitCodes(1, 2),
 		Example: `  whyslow modules
   whyslow modules --modules=logger_module --set logger_module.format=csv prog.fa
   whyslow modules --json | jq '.[] | select(.on).name'`,

@@ -22,7 +22,7 @@ takes the place of gcc's. The library is compiled at first use, which needs a C 
 
 Compile with -g to get source lines. Standard input and output belong to the program. whyslow writes
 to standard error: the report, and as the last line the path of the trace. The trace goes to
-PROGRAM.NNN.trace beside the program; whyslow never overwrites one. Environment variables that begin
+PROGRAM.NNN.trace in the current folder; whyslow never overwrites one. Environment variables that begin
 with OMP_ and WHYSLOW_ reach the program; flags override WHYSLOW_.
 
 Exit codes:

@@ -135,7 +135,7 @@ code fragments that are faster. The run-time system's own costs are measured in 
 
 Lists of --nodes and --workers give a table of all combinations. -o writes the predicted run of a
 single machine as a trace, which report, view and diff read like any other.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 4),
 		Example: `  whyslow predict --nodes 1,2,4,8 heat.000.trace
   whyslow predict --link-latency 50us --no-overhead heat.000.trace
   whyslow predict --speed solve=2 -o faster.trace heat.000.trace`,

@@ -17,7 +17,7 @@ func (o *profileOptions) complete(cmd *cobra.Command) {
 	for flag, candidates := range map[string]func(args []string, word string) []string{
 		"events":  func(_ []string, word string) []string { return behindList(word, eventNames()) },
 		"modules": func(_ []string, word string) []string { return behindList(word, moduleNames()) },
-		"set":     func(_ []string, word string) []string { return settings(word) },
+		"set":     func(_ []string, word string) []string { return settingWords(word) },
 		"preset":  func([]string, string) []string { return config.PresetNames() },
 		"group":   func(args []string, _ string) []string { return o.groups(args) },
 	} {
@@ -63,7 +63,7 @@ func moduleNames() (names []string) {
 }
 
 // settings are the parameters of all modules, behind a "=" the values that one can have.
-func settings(word string) (list []string) {
+func settingWords(word string) (list []string) {
 	given, _, valued := strings.Cut(word, "=")
 	for _, m := range prof.Modules() {
 		for _, p := range m.Params {

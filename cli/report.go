@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ type reportOptions struct {
 	windows  int           // into how many windows the run is cut, 0 the default
 	window   time.Duration // or how long each is
 	full     bool          // all tables in the terminal
+	width    int           // columns of the text; 0: those of the terminal
 	all      bool          // every CF that never ran, not only the roots
 	splits   []string      // computed in any case
 	// Where the other faces go: a file, "-" standard output, "" nowhere.
@@ -85,8 +87,8 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.StringVar(&o.by, "by", "", "split the factors by `what`: node, worker, code (fragment), or index:0"+
 		" (the value of the first index of the CFs' labels, ...)")
 	o.reading.addTo(cmd, "text and the HTML page")
-	f.StringVar(&o.json, "json", "", "write the report as JSON to standard output, or with --json=`FILE`"+
-		" to a file")
+	f.StringVar(&o.json, "json", "", "write the report as JSON to `FILE`, whose name ends in .json;"+
+		" to standard output without one")
 	f.Lookup("json").NoOptDefVal = "-"
 	f.StringVar(&o.html, "html", "", "write the report as one HTML page with plots to `FILE`; - is"+
 		" standard output")
@@ -95,7 +97,8 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
 		" (default: 120, or as many as fit)")
 	f.DurationVar(&o.window, "window", 0, "or the `length` of a window, such as 10ms")
-	f.BoolVar(&o.full, "full", false, "show all tables")
+	f.BoolVar(&o.full, "full", false, "show all tables, in a pipe as wide as they are")
+	f.IntVar(&o.width, "width", 0, "`columns` of the text (default: $COLUMNS, or those of the terminal, or 80)")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
 	o.memory.addTo(f)
@@ -112,6 +115,8 @@ func (o *reportOptions) check(verb string) error {
 		return err
 	}
 	switch {
+	case o.width < 0 || o.width > 0 && o.width < 40:
+		return console.Misuse("%s: --width=%d: give 40 columns or more", verb, o.width)
 	case o.windows < 0:
 		return console.Misuse("%s: --windows=%d: give 1 or more", verb, o.windows)
 	case o.window < 0:
@@ -167,15 +172,15 @@ A damaged or truncated trace is read as far as possible; the report says what is
 that does not fit into --memory is analysed with the help of the disk (on Linux).
 
 --from and --to, or --iteration, report an interval: its factors, splits, links and causes, to the
-nanosecond those that the page shows of it. Sections that need the whole run are left out, and named.
+nanosecond those that the page shows of it. Sections that need the whole run are left out, and
+named.
 
 --fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi,
 code:solve>30%, pgas.wait-at-barrier>10%.
 
 Many processes analyse a trace that is too large for one: 'mpirun -n P whyslow report TRACE'. Each
 reads the files of some of the nodes. The report is the same.
-` + exitCodesHelp + `
-  5    a condition of --fail-if holds`,
+` + exitCodes(1, 2, 4, 5),
 		Example: `  whyslow report prog.001.trace
   whyslow report --by code prog.001.trace
   whyslow report --html report.html prog.001.trace
@@ -251,8 +256,10 @@ func reportTrace(ctx context.Context, std console.IO, c *crew.Crew, o *reportOpt
 	return cmp.Or(fail.verdict(std, "report", compare.Compute(run, run)), damaged)
 }
 
+// terminal says how the report looks as text, on a terminal of so many columns; 0: it goes elsewhere.
 func (o *reportOptions) terminal(color bool, columns int) report.Options {
-	return report.Options{Color: color, Width: columns, By: o.by, Full: o.full}
+	columns = cmp.Or(o.width, columns)
+	return report.Options{Color: color, Width: columns, Whole: o.full && columns == 0, By: o.by, Full: o.full}
 }
 
 // analyse reads a trace and does all analyses; problems says what is missing or damaged. All ranks do it
@@ -404,6 +411,14 @@ func reportRun(ctx context.Context, std console.IO, o *reportOptions, quiet bool
 	return badInput(all.FactorsError())
 }
 
+// tellTrace tells what to do with the trace of a run that has ended, and, in the last line, where it is.
+func tellTrace(io console.IO, dir string, quiet bool) {
+	if !quiet {
+		fmt.Fprintf(io.Err, "On a page: whyslow view %[1]s   All tables: whyslow report --full %[1]s\n", dir)
+	}
+	fmt.Fprintln(io.Err, dir)
+}
+
 // writeFaces writes the faces that were asked for.
 func (o *reportOptions) writeFaces(std console.IO, all *report.Everything) error {
 	for _, f := range o.faces() {
@@ -424,8 +439,11 @@ func (o *reportOptions) writeFaces(std console.IO, all *report.Everything) error
 	return nil
 }
 
-// width is the number of columns of a terminal, 0 for anything else.
+// width is the number of columns that $COLUMNS asks for, or of a terminal, 0 for anything else.
 func width(f *os.File, terminal bool) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
 	if !terminal {
 		return 0
 	}

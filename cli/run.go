@@ -79,12 +79,12 @@ func newRunCommand(io console.IO, o *runOptions) *cobra.Command {
 		Short: "Run a LuNA program, record a trace, report where the time went",
 		Long: `Run a LuNA program. Standard input and output belong to the program. whyslow writes to standard
 error: the report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace
-beside the program; whyslow never overwrites one.
+in the current folder; whyslow never overwrites one.
 
 All nodes share this process. --link-latency and --link-bandwidth make the links between them as
 slow as a network. Under mpirun (with a whyslow built by 'make mpi') each rank is a node, and the
 links are real.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 3, 4),
 		Example: `  whyslow run prog.fa 100
   whyslow run -n 2 -w 1 --link-latency=50us --by node prog.fa 100
   whyslow run --json=report.json -o first.trace prog.fa

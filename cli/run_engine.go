@@ -136,7 +136,7 @@ func prepare(ctx context.Context, io console.IO, c *crew.Crew, o *runOptions, cf
 		cfg.Priority = o.priority
 	}
 	if err == nil {
-		err = badInput(engine.CheckArgs(prog, cfg.Args))
+		err = badInput(cmp.Or(engine.CheckArgs(prog, cfg.Args), engine.CheckNoMoreArgs(prog, cfg.Args)))
 	}
 	if err == nil {
 		cfg.Place, err = readPlacement(io, prog, o)
@@ -378,7 +378,7 @@ func (r *programRun) report(ctx, after context.Context, io console.IO, outcome, 
 		r.live.stay(ctx, io)
 		r.live.close()
 	}
-	fmt.Fprintln(io.Err, r.rec.Folder())
+	tellTrace(io, r.rec.Folder(), r.opt.quiet)
 	return outcome
 }
 

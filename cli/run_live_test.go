@@ -95,7 +95,7 @@ sub main() say();
 		t.Fatal(err)
 	}
 	run := filepath.Join(dir, "say.001.trace")
-	await(run)
+	await(filepath.Base(run))
 	if err := cmd.Wait(); err != nil || stdout.String() != "said\n" {
 		t.Errorf("%v, %q", err, stdout.String())
 	}

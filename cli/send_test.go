@@ -215,6 +215,7 @@ func TestSilentCollector(t *testing.T) {
 	}
 	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--to", l.Addr().String(),
 		"--to-wait=10m", filepath.Join(dir, "say.fa"))
+	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -244,7 +245,7 @@ func TestSilentCollector(t *testing.T) {
 	want := regexp.MustCompile(
 		`^(?:whyslow: warning: collector .*: no answer; trying again\n)?` + // if it takes 10 s
 			`whyslow: warning: 0 events were sent to 127.0.0.1:\d+, at least \d+ were not: interrupted; ` +
-			`the trace is complete\n` + regexp.QuoteMeta(run) + "\n$")
+			`the trace is complete\n` + regexp.QuoteMeta(filepath.Base(run)) + "\n$")
 	if !want.MatchString(stderr.String()) {
 		t.Errorf("%s", stderr.String())
 	}

@@ -49,7 +49,7 @@ all of them.
 
 Addresses beyond this computer need --token, or --insecure. The address of the page is printed on
 standard output; Ctrl+C ends the collector.
-` + exitCodesHelp,
+` + exitCodes(1, 2),
 		Example: `  whyslow serve --dir runs
   WHYSLOW_TOKEN=secret whyslow serve --listen :7568 --dir runs
   WHYSLOW_TOKEN=secret whyslow serve --listen :7568 --dir runs --keep 30d --max-size 200G

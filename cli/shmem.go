@@ -31,7 +31,7 @@ recompilation: a library is loaded before OpenSHMEM's own (LD_PRELOAD) and passe
 library is compiled at first use, which needs a C compiler.
 
 Standard input and output belong to the program. whyslow writes to standard error: the report, and
-as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the program;
+as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace in the current folder;
 whyslow never overwrites one. Environment variables that begin with WHYSLOW_ reach the program, on
 other hosts too; flags override them.
 

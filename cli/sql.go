@@ -45,7 +45,7 @@ SQLite executes them; no server and no import is needed. A query cannot change t
 
 --tables lists the tables and their columns. --list lists queries that come with whyslow, and --query NAME
 runs one. All times are nanoseconds since the start of the run.
-` + exitCodesHelp,
+` + exitCodes(1, 2, 4),
 		Example: `  whyslow sql heat.trace "select code, count(*), sum(duration_ns) from executions group by code"
   whyslow sql heat.trace --query waited-for
   whyslow sql --list

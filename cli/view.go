@@ -21,7 +21,7 @@ func viewCommand(io console.IO) *cobra.Command {
 events, memory, and two of them compared. A trace that is still being written is followed.
 
 The page is served at --listen until Ctrl+C. Its address is printed on standard output.
-` + exitCodesHelp,
+` + exitCodes(1, 2),
 		Example: `  whyslow view prog.001.trace
   whyslow view before.trace after.trace
   whyslow view --listen 127.0.0.1:8080 --no-browser prog.001.trace`,

@@ -7,27 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/files"
 )
 
-// NewFolder makes the folder for the trace of a program: PROG.NNN.trace beside it, NNN one more than the
-// largest there is, or in the current directory where the program's cannot be written; note then says so.
-func NewFolder(program string) (dir, note string, err error) {
-	base := strings.TrimSuffix(filepath.Base(program), filepath.Ext(program))
-	dir, err = files.NewTrace(filepath.Dir(program), base)
-	readOnly := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-	if !readOnly {
-		return dir, "", console.FileError(err)
-	}
-	beside := filepath.Dir(program)
-	dir, err = files.NewTrace(".", base)
+// NewFolder makes the folder for the trace of a program: PROG.NNN.trace in the current folder, NNN one more than
+// the largest there is.
+func NewFolder(program string) (string, error) {
+	dir, err := files.NewTrace(".", strings.TrimSuffix(filepath.Base(program), filepath.Ext(program)))
 	if err != nil {
-		return "", "", fmt.Errorf("no folder for the trace: %w (say -o DIR)", console.FileError(err))
+		return "", fmt.Errorf("no folder for the trace: %w (say -o DIR)", console.FileError(err))
 	}
-	return dir, fmt.Sprintf("%s cannot be written: the trace goes to the current directory", beside), nil
+	return dir, nil
 }
 
 // MakeFolder makes the folder the user named; it must be new or empty: no trace is ever overwritten.

@@ -197,16 +197,12 @@ func (r *Recording) prepareTrace(u *prof.Use) error {
 	return err
 }
 
-// makeFolder makes the folder for the trace: that of the configuration, or a new one beside the program.
+// makeFolder makes the folder for the trace: that of the configuration, or a new one in the current folder.
 func (r *Recording) makeFolder(u *prof.Use) (string, error) {
 	if dir, _ := u.Params["dir"].(string); dir != "" {
 		return dir, MakeFolder(dir)
 	}
-	dir, note, err := NewFolder(r.opt.Program)
-	if note != "" {
-		r.io.Say("%s", note)
-	}
-	return dir, err
+	return NewFolder(r.opt.Program)
 }
 
 // shareFolder tells all processes the trace's folder, and makes that of this process's part.

@@ -26,6 +26,15 @@ func CheckArgs(p *luna.Program, args []string) error {
 	return err
 }
 
+// CheckNoMoreArgs reports words that main has no parameters for. LuNA's own start lets them be.
+func CheckNoMoreArgs(p *luna.Program, args []string) error {
+	if most := len(p.Main.Params); len(args) > most {
+		return fmt.Errorf("main(%s) takes %s, %d given: %q is too many", paramList(p.Main),
+			words.Plural(most, "argument", "arguments"), len(args), args[most])
+	}
+	return nil
+}
+
 // mainFrame makes the frame of main from the program's arguments; nil where node 0 is elsewhere.
 func (e *engine) mainFrame() (*frame, error) {
 	if e.nodes[0] == nil {

@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Color bool   // use ANSI colours
 	Width int    // columns of the terminal; 0 means 80
+	Whole bool   // tables may be wider: nothing in them is cut or left out
 	By    string // the terminal shows the split by this, if it was computed: as slou.Options.Splits; "" none
 	Full  bool   // the terminal shows all tables
 	// Compact JSON has no white space: a third of the bytes.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -284,7 +285,10 @@ func (t *terminal) grid(g *grid) {
 	if len(columns) == 0 || len(columns[0]) == 1 {
 		return
 	}
-	limit, n := fit(heads, wide, t.opt.Width)
+	limit, n := math.MaxInt, len(heads)
+	if !t.opt.Whole {
+		limit, n = fit(heads, wide, t.opt.Width)
+	}
 	t.begin("block")
 	if !g.Bare || t.face == full {
 		t.title(g.Caption)
