@@ -90,7 +90,7 @@ func repeatRun(ctx context.Context, io console.IO, f *pflag.FlagSet, o *runOptio
 	if kept != "" {
 		err = recording.MakeFolder(kept)
 	} else {
-		kept, _, err = recording.NewFolder(o.source.file)
+		kept, err = recording.NewFolder(o.source.file)
 	}
 	if err = cmp.Or(err, os.Remove(kept), os.Rename(v.differs.trace, kept)); err != nil {
 		return badInput(err)
