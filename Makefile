@@ -21,7 +21,7 @@ PREFIX        ?= /usr/local
 TAGS          ?=
 WHYSLOW       ?= ./whyslow
 
-.PHONY: build mpi install uninstall release sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi install uninstall release site sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -tags '$(TAGS)' -o whyslow ./cmd/whyslow
@@ -52,6 +52,10 @@ uninstall:               ## removes what install has put below PREFIX
 release:                 ## build/release: analysers for five systems, a Debian package, SBOM, checksums; the same bytes every time
 	rm -rf build/release
 	internal/testkit/release/release.sh build/release
+
+site:                    ## build/site: the documents as pages with navigation and search; fails where a link leads nowhere
+	rm -rf build/site
+	go run ./internal/testkit/site . build/site
 
 sdk:                     ## build/: the libraries that record OpenSHMEM and UPC programs, to be linked with, and their headers
 	go run ./cmd/whyslow shmem --library build
