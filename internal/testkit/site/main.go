@@ -12,12 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,6 +28,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	renderer "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 )
 
@@ -71,7 +74,10 @@ type group struct {
 type link struct{ Title, URL string }
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(renderer.WithUnsafe())) // the documents are ours; tables have <br>
+
+var tag = regexp.MustCompile(`<[^>]*>`)
 
 // Make writes the site of a checkout to a folder and gives the number of pages. Its error names every link that
 // leads nowhere.
@@ -235,18 +241,18 @@ func writePages(pages map[string]*page, folder string) error {
 	}
 	var index []entry
 	for _, p := range pages {
-		var body, html bytes.Buffer
+		var body, whole bytes.Buffer
 		if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
 			return err
 		}
-		if err := layout.Execute(&html, map[string]any{"Title": p.title, "Top": p.top(), "Groups": navigation,
+		if err := layout.Execute(&whole, map[string]any{"Title": p.title, "Top": p.top(), "Groups": navigation,
 			"Body": template.HTML(body.String()), "File": p.file()}); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(p.file())), html.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(p.file())), whole.Bytes(), 0o644); err != nil {
 			return err
 		}
-		index = append(index, entry{p.title, p.file(), string(p.source)})
+		index = append(index, entry{p.title, p.file(), html.UnescapeString(tag.ReplaceAllString(body.String(), " "))})
 	}
 	slices.SortFunc(index, func(a, b entry) int { return strings.Compare(a.URL, b.URL) })
 	list, err := json.Marshal(index)
