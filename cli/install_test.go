@@ -59,7 +59,8 @@ func TestInstall(t *testing.T) {
 		_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=; }
 		_init_completion() { _get_comp_words_by_ref; }
 		. share/bash-completion/completions/whyslow
-		COMP_WORDS=(whyslow report --fail-i) COMP_CWORD=2 COMP_LINE="whyslow report --fail-i" COMP_POINT=23 COMP_TYPE=9
+		COMP_WORDS=(whyslow report --fail-i) COMP_CWORD=2 COMP_LINE="whyslow report --fail-i"
+		COMP_POINT=23 COMP_TYPE=9
 		__start_whyslow; printf "%s\n" "${COMPREPLY[@]}"'`)
 	if !strings.Contains(offered, "--fail-if") {
 		t.Errorf("bash offers %q", offered)

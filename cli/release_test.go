@@ -10,7 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// TestRelease makes a release twice: all files have the same bytes. It unpacks the package and runs what is in it.
+// TestRelease makes a release twice: all files have the same bytes. It unpacks the package and runs what is in
+// it.
 func TestRelease(t *testing.T) {
 	effort.Only(t)
 	for _, tool := range []string{"dpkg-deb", "objdump", "make"} {
@@ -36,9 +37,10 @@ func TestRelease(t *testing.T) {
 	}
 	run(dir, "diff -r first second")
 	run(first, "sha256sum --check SHA256SUMS")
-	for _, part := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64.exe",
-		".cdx.json"} {
-		if found, err := filepath.Glob(filepath.Join(first, "whyslow-"+release+"*"+part)); err != nil || len(found) != 1 {
+	for _, part := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64",
+		"windows-amd64.exe", ".cdx.json"} {
+		found, err := filepath.Glob(filepath.Join(first, "whyslow-"+release+"*"+part))
+		if err != nil || len(found) != 1 {
 			t.Errorf("%s is there %d times (%v)", part, len(found), err)
 		}
 	}
@@ -53,7 +55,8 @@ func TestRelease(t *testing.T) {
 		!strings.Contains(out, "with engine") {
 		t.Error("in the package is", out)
 	}
-	for _, file := range []string{"share/man/man1/whyslow-report.1.gz", "share/bash-completion/completions/whyslow",
+	for _, file := range []string{"share/man/man1/whyslow-report.1.gz",
+		"share/bash-completion/completions/whyslow",
 		"share/zsh/vendor-completions/_whyslow", "share/fish/vendor_completions.d/whyslow.fish",
 		"share/doc/whyslow/copyright", "share/doc/whyslow/changelog.gz"} {
 		if _, err := os.Stat(filepath.Join(dir, "root/usr", file)); err != nil {

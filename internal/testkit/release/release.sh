@@ -1,7 +1,8 @@
 #!/bin/sh
-# release.sh FOLDER [SYSTEM/ARCHITECTURE...] makes what a release consists of, from a checkout: analysers without
-# cgo for these systems (all that a release has, if none is named), a Debian package of the whole program for this
-# machine, its SBOM, and the checksums of all. The same commit, Go and C compiler give the same bytes.
+# release.sh FOLDER [SYSTEM/ARCHITECTURE...] makes what a release consists of, from a checkout: analysers
+# without cgo for these systems (all that a release has, if none is named), a Debian package of the whole
+# program for this machine, its SBOM, and the checksums of all. The same commit, Go and C compiler give the
+# same bytes.
 set -eu
 out=$1; shift
 test $# -gt 0 || set -- linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
@@ -18,7 +19,8 @@ for target in "$@"; do
 	name=whyslow-$version-$(echo "$target" | tr / -)
 	case $target in windows/*) name=$name.exe ;; esac
 	echo "$name"
-	CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -trimpath -ldflags=-s -o "$work/out/$name" ./cmd/whyslow
+	CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} \
+		go build -trimpath -ldflags=-s -o "$work/out/$name" ./cmd/whyslow
 done
 
 # The package: what make install installs, where Debian has it.
@@ -56,8 +58,8 @@ find "$work/deb" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group -Zxz --build "$work/deb" "$work/out/$deb" >/dev/null
 
 echo "whyslow-$version.cdx.json"
-go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp -std \
-	-version "v$version" -output "$work/out/whyslow-$version.cdx.json" "$work/whyslow" 2>"$work/log" ||
+go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp \
+	-std -version "v$version" -output "$work/out/whyslow-$version.cdx.json" "$work/whyslow" 2>"$work/log" ||
 	{ cat "$work/log" >&2; exit 1; }
 cp CHANGELOG.md "$work/out/"
 (cd "$work/out" && sha256sum -- * > SHA256SUMS)

@@ -1,5 +1,5 @@
-// Command site makes a static site from README.md and docs/: pages with navigation, and search in the browser. No
-// page asks another server for anything. It fails where a link leads nowhere.
+// Command site makes a static site from README.md and docs/: pages with navigation, and search in the
+// browser. No page asks another server for anything. It fails where a link leads nowhere.
 //
 //	go run ./internal/testkit/site ROOT FOLDER
 //
@@ -79,8 +79,8 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM),
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// Make writes the site of a checkout to a folder and gives the number of pages. Its error names every link that
-// leads nowhere.
+// Make writes the site of a checkout to a folder and gives the number of pages. Its error names every link
+// that leads nowhere.
 func Make(root fs.FS, folder string) (int, error) {
 	pages, err := read(root)
 	if err != nil {
@@ -199,8 +199,8 @@ func (p *page) from(other *page) string { return other.top() + p.file() }
 // top is the way from the page to the top of the site.
 func (p *page) top() string { return strings.Repeat("../", strings.Count(p.name, "/")) }
 
-// anchors are the names of headings as GitHub makes them, so that a link works there and here. It has those of
-// one page.
+// anchors are the names of headings as GitHub makes them, so that a link works there and here. It has those
+// of one page.
 type anchors map[string]bool
 
 // Generate implements parser.IDs.
@@ -249,10 +249,12 @@ func writePages(pages map[string]*page, folder string) error {
 			"Body": template.HTML(body.String()), "File": p.file()}); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, filepath.FromSlash(p.file())), whole.Bytes(), 0o644); err != nil {
+		file := filepath.Join(folder, filepath.FromSlash(p.file()))
+		if err := os.WriteFile(file, whole.Bytes(), 0o644); err != nil {
 			return err
 		}
-		index = append(index, entry{p.title, p.file(), html.UnescapeString(tag.ReplaceAllString(body.String(), " "))})
+		words := html.UnescapeString(tag.ReplaceAllString(body.String(), " "))
+		index = append(index, entry{p.title, p.file(), words})
 	}
 	slices.SortFunc(index, func(a, b entry) int { return strings.Compare(a.URL, b.URL) })
 	list, err := json.Marshal(index)

@@ -90,7 +90,8 @@ func TestSite(t *testing.T) {
 // Links that lead nowhere are named, all of them.
 func TestDeadLinks(t *testing.T) {
 	root := fstest.MapFS{
-		"README.md": {Data: []byte("# A\n[b](docs/b.md#there) [c](docs/c.md) [d](docs/b.md#gone) ![e](docs/e.png)\n")},
+		"README.md": {Data: []byte("# A\n[b](docs/b.md#there) [c](docs/c.md) [d](docs/b.md#gone) " +
+			"![e](docs/e.png)\n")},
 		"docs/b.md": {Data: []byte("# B\n## There\n[up](../README.md) [self](#nowhere)\n")},
 	}
 	_, err := Make(root, t.TempDir())
