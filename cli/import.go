@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/foreign/gotrace"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -25,7 +26,7 @@ var foreignFormats = []foreign.Format{gotrace.Format, traceevents.Format}
 func importCommand(std console.IO) *cobra.Command {
 	var list strings.Builder
 	for _, f := range foreignFormats {
-		fmt.Fprintf(&list, "  %-8s  %s\n", f.Name, f.About)
+		fmt.Fprintf(&list, "  %-8s  %s\n", f.Name, words.Imported[f.Name].About.In(words.English))
 	}
 	out := ""
 	cmd := &cobra.Command{

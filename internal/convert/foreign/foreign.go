@@ -2,7 +2,7 @@
 // need; each format is a package of its own in this folder.
 //
 // A format is known by its first bytes, not by the name of the file. What it cannot tell is left out and said
-// in run.json (Settings: "imported" names the format, "not told" what it leaves open), never guessed.
+// in reports (words.Imported), never guessed.
 //
 // A file may be damaged, or made to do harm. Readers go through it once, keep no more than what is still open
 // in the run that it tells of, and report where they got stuck as an Error.
@@ -15,19 +15,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
-)
-
-// Settings of run.json that an imported trace has.
-const (
-	Imported = "imported" // name of the format
-	NotTold  = "not told" // what the format cannot tell, separated by semicolons
 )
 
 // Format is one that can be read.
 type Format struct {
-	Name  string // "go"
-	About string // "Go execution trace, ..."
+	Name string // "go", as in words.Imported
 	// Is tells whether a file begins like one of the format; head is its first HeadBytes, or all of it.
 	Is func(head []byte) bool
 	// Read writes what in has to a trace. The error is an *Error where the file is at fault. What was written
@@ -88,7 +82,7 @@ func Import(ctx context.Context, f Format, in io.Reader, dir string, info trace.
 	if err != nil {
 		return false, err
 	}
-	run.Info.Settings[Imported] = f.About
+	run.Info.Settings[model.Imported] = f.Name
 	err = f.Read(ctx, in, run)
 	var damaged *Error
 	if err != nil && !errors.As(err, &damaged) {

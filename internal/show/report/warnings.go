@@ -28,6 +28,11 @@ func (a *Everything) Warnings() []string {
 		list = append([]string{noInfo(a.model).In(lang)}, list...)
 	}
 	if a.model != nil {
+		if format, ok := words.Imported[a.model.Info.Settings[model.Imported]]; ok {
+			list = append([]string{imported(format).In(lang)}, list...)
+		}
+	}
+	if a.model != nil {
 		for _, change := range strings.FieldsFunc(a.model.Info.Settings[model.ChangedSetting],
 			func(r rune) bool { return r == '\n' }) {
 			list = append(list, words.Say("A value was changed by hand: %s.", "Значение изменено вручную: %s.",
@@ -49,6 +54,12 @@ func StayInside(m *model.Model, lang string) (list []string) {
 		list = append(list, sentence(text.In(words.LangOf(lang))))
 	}
 	return list
+}
+
+// imported says where a trace comes from that another program recorded, and what that does not tell.
+func imported(format words.ImportedFormat) words.Text {
+	return words.Say("Imported: %s. It does not tell %s.", "Трасса другой программы: %s. В ней нет: %s.",
+		format.About.With(), format.NotTold.With())
 }
 
 // noInfo says that there is no run.json, and what is assumed instead.

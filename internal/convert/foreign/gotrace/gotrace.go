@@ -36,15 +36,12 @@ import (
 )
 
 // Format is that of Go's execution traces.
-var Format = foreign.Format{Name: "go", About: "Go execution trace", Is: is, Read: read}
+var Format = foreign.Format{Name: "go", Is: is, Read: read}
 
 func is(head []byte) bool {
 	head = head[:min(len(head), 16)]
 	return bytes.HasPrefix(head, []byte("go 1.")) && bytes.Contains(head, []byte(" trace\x00"))
 }
-
-// notTold is what the format leaves open.
-const notTold = "the CPU time of threads, so U may include waiting for a core; data and its sizes"
 
 // checkEvery is after how many events a reader looks whether it is still wanted.
 const checkEvery = 1 << 12
@@ -57,7 +54,6 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) (err error) {
 			err = &foreign.Error{Offset: bytes.N, Msg: fmt.Sprintf("not a valid execution trace: %v", p)}
 		}
 	}()
-	to.Info.Settings[foreign.NotTold] = notTold
 	node, err := to.Node(0)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -90,7 +91,7 @@ func TestRecorded(t *testing.T) {
 		t.Fatalf("%v, %+v", err, found)
 	}
 	m := sloutest.Load(t, dir)
-	if m.Killed || m.Info.Settings[foreign.NotTold] == "" || m.Info.Started.IsZero() {
+	if m.Killed || words.Imported[m.Info.Settings[model.Imported]].About.In(words.English) == "" || m.Info.Started.IsZero() {
 		t.Errorf("killed: %v, %v, %v", m.Killed, m.Info.Settings, m.Info.Started)
 	}
 	if n := m.Workers(); n < runtime.GOMAXPROCS(0) {

@@ -28,8 +28,7 @@ import (
 )
 
 // Format is the Trace Event Format.
-var Format = foreign.Format{Name: "chrome", About: "Trace Event Format (JSON of chrome://tracing, Perfetto," +
-	" PyTorch, Dask, Bazel and others)", Is: is, Read: read}
+var Format = foreign.Format{Name: "chrome", Is: is, Read: read}
 
 func is(head []byte) bool {
 	head = bytes.TrimLeft(head, "\ufeff \t\r\n")
@@ -41,10 +40,6 @@ func is(head []byte) bool {
 	}
 	return false
 }
-
-const notTold = "why tasks without flows start when they do; slices inside of others; data and its sizes;" +
-	" messages between processes, so L; the CPU time of threads, so U may include waiting for a core; counters and" +
-	" asynchronous slices, which are not read"
 
 // mostSlices is how many slices are read: all must be in memory, because they come in any order.
 const mostSlices = 1 << 26
@@ -65,7 +60,6 @@ type record struct {
 }
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
-	to.Info.Settings[foreign.NotTold] = notTold
 	d := json.NewDecoder(in)
 	f := newFile()
 	err := f.events(ctx, d)

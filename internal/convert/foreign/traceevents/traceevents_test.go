@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -76,7 +77,7 @@ func TestRead(t *testing.T) {
 			", 0x9 by late") != want {
 			t.Errorf("%s\nnot\n%s", got, want)
 		}
-		if m.Info.Settings[foreign.NotTold] == "" || m.Killed {
+		if words.Imported[m.Info.Settings[model.Imported]].About.In(words.English) == "" || m.Killed {
 			t.Error(m.Info.Settings, m.Killed)
 		}
 		r, err := trace.Open(dir)

@@ -2,6 +2,10 @@ package model
 
 import "strings"
 
+// Imported is the setting of run.json that traces of other programs have: the format, by its name in
+// words.Imported.
+const Imported = "imported"
+
 // SystemCall is the name of what a worker waits for in traces of Go programs while its goroutine is in a
 // system call.
 const SystemCall = "system call"
