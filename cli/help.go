@@ -53,46 +53,50 @@ var flagGroups = []struct{ title, flags string }{
 	{"Sending", "to to-tls to-ca to-token to-wait"},
 }
 
-// flagsHelp lists the flags of a verb in lines of so many columns.
-func flagsHelp(f *pflag.FlagSet, columns int) string {
+// flagGroup are flags that --help and the manual show together.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// groupFlags divides the flags of a verb. The first group is those about the verb itself, or all, if there are
+// few. Groups may be empty.
+func groupFlags(f *pflag.FlagSet) []flagGroup {
 	count := 0
 	f.VisitAll(func(x *pflag.Flag) {
 		if !x.Hidden {
 			count++
 		}
 	})
-	usages := func(f *pflag.FlagSet) string {
-		return strings.ReplaceAll(f.FlagUsagesWrapped(columns), `[="-"]`, "      ")
-	}
 	if count <= fewFlags {
-		return "Flags:\n" + usages(f)
+		return []flagGroup{{"Flags", f}}
 	}
-	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
-	groups := make([]*pflag.FlagSet, len(flagGroups))
-	for i := range groups {
-		groups[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	groups := []flagGroup{{"Flags", pflag.NewFlagSet("", pflag.ContinueOnError)}}
+	for _, g := range flagGroups {
+		groups = append(groups, flagGroup{g.title, pflag.NewFlagSet("", pflag.ContinueOnError)})
 	}
 	f.VisitAll(func(x *pflag.Flag) {
 		i := slices.IndexFunc(flagGroups, func(g struct{ title, flags string }) bool {
+			if x.Name == "to" && f.Lookup("from") != nil { // a time
+				return g.title == "Output"
+			}
 			return slices.Contains(strings.Fields(g.flags), x.Name)
 		})
-		if x.Name == "to" && f.Lookup("from") != nil { // a time
-			i = slices.IndexFunc(flagGroups, func(g struct{ title, flags string }) bool { return g.title == "Output" })
-		}
-		if i < 0 {
-			rest.AddFlag(x)
-		} else {
-			groups[i].AddFlag(x)
-		}
+		groups[i+1].flags.AddFlag(x)
 	})
-	var b strings.Builder
-	fmt.Fprintf(&b, "Flags:\n%s", usages(rest))
-	for i, g := range groups {
-		if g.HasFlags() {
-			fmt.Fprintf(&b, "\n%s:\n%s", flagGroups[i].title, usages(g))
+	return groups
+}
+
+// flagsHelp lists the flags of a verb in lines of so many columns.
+func flagsHelp(f *pflag.FlagSet, columns int) string {
+	var groups []string
+	for i, g := range groupFlags(f) {
+		if i == 0 || g.flags.HasFlags() {
+			groups = append(groups, g.title+":\n"+
+				strings.ReplaceAll(g.flags.FlagUsagesWrapped(columns), `[="-"]`, "      "))
 		}
 	}
-	return b.String()
+	return strings.Join(groups, "\n")
 }
 
 // showUsage is what follows the description of a verb in its help.

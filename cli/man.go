@@ -70,7 +70,24 @@ func manPage(c *cobra.Command) []byte {
 		}
 	}
 	b.WriteString(".SH OPTIONS\n")
-	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+	for i, g := range groupFlags(c.NonInheritedFlags()) {
+		if i > 0 && g.flags.HasFlags() {
+			fmt.Fprintf(&b, ".SS %s\n", g.title)
+		}
+		manFlags(&b, g.flags)
+	}
+	if c.Example != "" {
+		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
+	}
+	if c.HasParent() {
+		fmt.Fprintf(&b, ".SH SEE ALSO\n.BR %s (1)\n", roff(manName(c.Parent())))
+	}
+	return b.Bytes()
+}
+
+// manFlags writes a paragraph for each flag.
+func manFlags(b *bytes.Buffer, flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
@@ -81,25 +98,18 @@ func manPage(c *cobra.Command) []byte {
 			name = `\fB` + roff("-"+f.Shorthand) + `\fR, ` + name
 		}
 		switch {
-		case value != "" && f.NoOptDefVal != "":
+		case value != "" && f.NoOptDefVal != "" && f.NoOptDefVal != "-": // - is a FILE that may come after a space
 			name += `[=\fI` + roff(value) + `\fR]`
 		case value != "":
 			name += ` \fI` + roff(value) + `\fR`
 		}
-		fmt.Fprintf(&b, ".TP\n%s\n%s\n", name, roff(usage))
+		fmt.Fprintf(b, ".TP\n%s\n%s\n", name, roff(usage))
 		switch f.DefValue {
 		case "", "false", "0", "0s", "[]":
 		default:
-			fmt.Fprintf(&b, "(default %s)\n", roff(f.DefValue))
+			fmt.Fprintf(b, "(default %s)\n", roff(f.DefValue))
 		}
 	})
-	if c.Example != "" {
-		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
-	}
-	if c.HasParent() {
-		fmt.Fprintf(&b, ".SH SEE ALSO\n.BR %s (1)\n", roff(manName(c.Parent())))
-	}
-	return b.Bytes()
 }
 
 // manText writes paragraphs; those with indented lines, which are lists and tables, keep their lines.
