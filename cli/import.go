@@ -45,8 +45,8 @@ such files too, and import them for themselves. What a format does not tell is s
 			return importFile(cmd.Context(), std, args[0], out)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "`folder` for the trace; must not be there (default: FILE"+
-		" with .trace)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "`folder` for the trace; must not be there (default: the"+
+		" name of FILE with .trace, in the current folder)")
 	return cmd
 }
 
@@ -73,7 +73,8 @@ func importFile(ctx context.Context, std console.IO, name, out string) error {
 			" --help'", name))
 	}
 	if out == "" {
-		out = strings.TrimSuffix(name, filepath.Ext(name)) + ".trace"
+		base := filepath.Base(name)
+		out = strings.TrimSuffix(base, filepath.Ext(base)) + ".trace"
 	}
 	if _, err := os.Lstat(out); err == nil {
 		return badInput(fmt.Errorf("%s: it exists already; give another folder with -o", out))
