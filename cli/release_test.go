@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// TestRelease makes a release twice: all files have the same bytes. It unpacks the package and runs what is in
-// it.
+// TestRelease makes a release twice: all files have the same bytes. It unpacks the package and runs what is
+// in it.
 func TestRelease(t *testing.T) {
 	effort.Only(t)
 	for _, tool := range []string{"dpkg-deb", "objdump", "make"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 )
 
-// release is the version of this source, the newest in CHANGELOG.md. A tag of git has its name with a v before
-// it. docs/stability.md says what the three numbers promise.
+// release is the version of this source, the newest in CHANGELOG.md. A tag of git has its name with a v
+// before it. docs/stability.md says what the three numbers promise.
 const release = "0.9.0"
 
 type versionInfo struct {
