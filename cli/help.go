@@ -42,12 +42,14 @@ const fewFlags = 12
 
 // flagGroups are the groups, in order. What is in none is about the verb itself.
 var flagGroups = []struct{ title, flags string }{
-	{"Machine", "nodes workers link-latency link-bandwidth bind no-steal balance place priority hold stuck-after" +
+	{"Machine", "nodes workers link-latency link-bandwidth bind no-steal balance place priority hold" +
+		" stuck-after" +
 		" machine cores speed cost no-latency no-overhead"},
 	{"Program", "define cpp-dir cpp-source optimize no-waits build-verbose"},
-	{"Output", "quiet by full all json html csv lang inputs rule window windows width memory fail-if from iteration"},
-	{"Trace", "output no-trace local-dir thread-clock clock-sync clock-precision clock-drift trace-buffer trace-pool" +
-		" trace-level trace-sync trace-full trace-flush"},
+	{"Output", "quiet by full all json html csv lang inputs rule window windows width memory fail-if from" +
+		" iteration"},
+	{"Trace", "output no-trace local-dir thread-clock clock-sync clock-precision clock-drift trace-buffer" +
+		" trace-pool trace-level trace-sync trace-full trace-flush"},
 	{"Events and modules", "events group preset modules set explain-config"},
 	{"Page", "live listen no-browser token tls-cert tls-key insecure"},
 	{"Sending", "to to-tls to-ca to-token to-wait"},
@@ -59,8 +61,8 @@ type flagGroup struct {
 	flags *pflag.FlagSet
 }
 
-// groupFlags divides the flags of a verb. The first group is those about the verb itself, or all, if there are
-// few. Groups may be empty.
+// groupFlags divides the flags of a verb. The first group is those about the verb itself, or all, if there
+// are few. Groups may be empty.
 func groupFlags(f *pflag.FlagSet) []flagGroup {
 	count := 0
 	f.VisitAll(func(x *pflag.Flag) {

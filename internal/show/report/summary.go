@@ -59,6 +59,13 @@ func (a *author) summary() {
 		tiles = append(tiles, tile{words.Decimal(c.Work.Parallelism).In(a.lang), a.say("average parallelism"), ""})
 	}
 	a.add(block{In: paper, Tiles: tiles})
+	if a.onlyRegions() {
+		a.para("Region: a function, or an operation of the run-time system. Call path: where it was called from. " +
+			"Pattern: a way to lose time.").In = paper
+	} else {
+		a.para("CF: a task, one execution of a code fragment. DF: a piece of data, assigned once. Node: a run-time " +
+			"system with its own memory. Worker: one of its threads.").In = paper
+	}
 	if r := a.SLOU; r != nil {
 		strip := func() string {
 			return svg.Strip(a.say("Shares of all processor time: %s", a.sharesInWords(&r.Factors, r.TotalNS)), 26,
