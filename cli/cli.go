@@ -90,9 +90,15 @@ func execute(argv []string, io console.IO) int {
 	return exit.Code
 }
 
+// verbsThatReport may write their report as JSON to a file.
+var verbsThatReport = []string{"run", "report", "shmem", "mpi", "omp", "debug"}
+
 // joinJSON makes "--json FILE.json" one word: the file may be left out, so pflag takes only --json=FILE. No
-// program and no trace is called so. What follows a program is its own.
+// program is called so. What follows a program is its own.
 func joinJSON(args []string) (joined []string) {
+	if len(args) == 0 || !slices.Contains(verbsThatReport, args[0]) {
+		return args
+	}
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		if word == "--" || strings.HasSuffix(word, ".fa") {
