@@ -36,6 +36,9 @@ func badInput(err error) error {
 // signalsAfter is how long after the first signal to end others do not count under mpirun.
 const signalsAfter = 5 * time.Second
 
+// sameSignal is how long after the first signal another one does not count as a second: nobody types so fast.
+const sameSignal = 200 * time.Millisecond
+
 // execute is the whole program: argv with the name it was called by, the exit code as the answer.
 func execute(argv []string, io console.IO) int {
 	io = crew.Mute(io)
@@ -47,12 +50,15 @@ func execute(argv []string, io console.IO) int {
 		return runRTS(argv[1:], io)
 	}
 	ctx, stop := console.Asked(context.Background())
-	defer stop()
 	// A second signal ends the process at once, but not under mpirun: there the ranks get a second one anyway,
-	// first from the terminal or the batch system, then from mpirun, which also kills them if need be.
+	// first from the terminal or the batch system, then from mpirun, which also kills them if need be. Nor does
+	// one that comes right after the first, or while the process ends: timeout, and others that pass signals on,
+	// send one to the program and one to its group.
 	context.AfterFunc(ctx, func() {
 		if crew.Ranks() > 1 {
 			time.Sleep(signalsAfter)
+		} else {
+			time.Sleep(sameSignal)
 		}
 		stop()
 		console.AskedAgain()
