@@ -36,8 +36,9 @@ func badInput(err error) error {
 // signalsAfter is how long after the first signal to end others do not count under mpirun.
 const signalsAfter = 5 * time.Second
 
-// sameSignal is how long after the first signal another one does not count as a second: nobody types so fast.
-const sameSignal = 200 * time.Millisecond
+// sameSignal is how long after the first signal another one does not count as a second. On a busy machine the
+// copy of a signal may come late.
+const sameSignal = time.Second
 
 // execute is the whole program: argv with the name it was called by, the exit code as the answer.
 func execute(argv []string, io console.IO) int {

@@ -227,7 +227,7 @@ func (r *Run) Stick(t *rapid.T) {
 
 // AddWaits lets workers wait for locks, some within others, at random times.
 func (r *Run) AddWaits(t *rapid.T) {
-	d, end := dice{t}, int(r.Events[len(r.Events)-1].Time)
+	d, end := dice{t}, max(0, int(r.Events[len(r.Events)-1].Time)) // before 0: it was harmed
 	for n := range r.Nodes {
 		for w := range r.Workers {
 			at := 0
