@@ -61,7 +61,10 @@ var nodes = define("nodes", "A run-time system with its workers.",
 	columns(func(m *model.Model) int { return len(m.Nodes) }),
 	integer("node", "its number, from 0", func(r at) Value { return Int(int64(r.i)) }).key(),
 	text("host", "name of its computer", func(r at) Value { return String(r.Nodes[r.i].Host) }),
-	integer("process", "its process", func(r at) Value {
+	integer("process", "its process; null: not known", func(r at) Value {
+		if r.Nodes[r.i].Process >= len(r.Processes) {
+			return Value{}
+		}
 		return natural(r.Nodes[r.i].Process)
 	}).to("processes.process"),
 	integer("workers", "number of its workers", func(r at) Value {
