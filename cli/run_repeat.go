@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	stdio "io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,13 +66,18 @@ func repeatRun(ctx context.Context, io console.IO, f *pflag.FlagSet, o *runOptio
 			return badInput(err)
 		}
 	}
-	// Beside the trace that may be kept, so that it can be renamed.
-	beside := filepath.Dir(cmp.Or(o.out, o.source.file))
-	if r.dir, err = os.MkdirTemp(beside, ".repeat-*"); err != nil {
-		r.dir, err = os.MkdirTemp(".", ".repeat-*")
+	beside := "." // the trace that may be kept, so that it can be renamed
+	if kept := o.out; kept != "" {
+		beside = filepath.Dir(kept)
+		if _, err := os.Stat(kept); errors.Is(err, fs.ErrNotExist) {
+			defer os.Remove(kept) // if it stays empty
+		}
+		if err := recording.MakeFolder(kept); err != nil {
+			return badInput(err)
+		}
 	}
-	if err != nil {
-		return badInput(err)
+	if r.dir, err = os.MkdirTemp(beside, ".repeat-*"); err != nil {
+		return badInput(console.FileError(err))
 	}
 	defer os.RemoveAll(r.dir)
 	line := console.StartProgress(io)
@@ -87,13 +93,16 @@ func repeatRun(ctx context.Context, io console.IO, f *pflag.FlagSet, o *runOptio
 		return v.exit
 	}
 	kept := o.out
-	if kept != "" {
-		err = recording.MakeFolder(kept)
-	} else {
-		kept, err = recording.NewFolder(o.source.file)
+	if kept == "" {
+		if kept, err = recording.NewFolder(o.source.file); err != nil {
+			return badInput(err)
+		}
 	}
-	if err = cmp.Or(err, os.Remove(kept), os.Rename(v.differs.trace, kept)); err != nil {
-		return badInput(err)
+	if err = os.Remove(kept); err == nil { // the empty folder
+		err = os.Rename(v.differs.trace, kept)
+	}
+	if err != nil {
+		return badInput(console.FileError(err))
 	}
 	fmt.Fprintln(io.Err, kept)
 	return console.Exit(console.Failed, nil)
