@@ -57,7 +57,7 @@ func TestPage(t *testing.T) {
 		{"figures", pageFigures}, {"compare", pageCompare}, {"saved", pageSaved}, {"token", pageToken},
 		{"patterns", pagePatterns}, {"regions", pageRegions}, {"states", pageStates}, {"unset", pageUnset},
 		{"reasons", pageReasons}, {"everybody", pageEverybody}, {"tools", pageTools},
-		{"whatif", pageWhatIf}, {"decisions", pageDecisions}, {"runs", pageRuns},
+		{"whatif", pageWhatIf}, {"sql", pageSQL}, {"decisions", pageDecisions}, {"runs", pageRuns},
 		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
 		{"pictures", pagePictures},
 	} {

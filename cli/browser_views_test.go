@@ -11,7 +11,7 @@ import (
 )
 
 var viewNames = []string{"overview", "timeline", "nodes", "links", "graphs", "events", "fragments",
-	"memory", "compare", "whatif"}
+	"memory", "compare", "whatif", "sql"}
 
 // What sticks out of the page to the right, and words that no user should see.
 const (

@@ -274,31 +274,8 @@ func listQueries(std console.IO, asJSON bool) error {
 	return w.Flush()
 }
 
-// listedTable is a table as sql --tables --json prints it.
-type listedTable struct {
-	Name    string         `json:"name"`
-	Doc     string         `json:"doc"`
-	Columns []listedColumn `json:"columns"`
-}
-
-type listedColumn struct {
-	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Unit   string `json:"unit,omitempty"`
-	Key    bool   `json:"key,omitempty"`
-	Refers string `json:"refers,omitempty"`
-	Doc    string `json:"doc"`
-}
-
 func listTables(std console.IO, asJSON bool) error {
-	var list []listedTable
-	for _, t := range tables.All() {
-		l := listedTable{Name: t.Name, Doc: t.Doc}
-		for _, c := range t.Columns {
-			l.Columns = append(l.Columns, listedColumn{c.Name, c.Type.String(), c.Unit, c.Key, c.Refers, c.Doc})
-		}
-		list = append(list, l)
-	}
+	list := tables.List()
 	if asJSON {
 		return writeJSON(std.Out, map[string]any{"version": tables.Version, "tables": list})
 	}

@@ -11,6 +11,7 @@ var Nouns = map[string]Noun{
 	"other":   {"other", "others", [3]string{"другой", "других", "других"}},
 	"copy":    {"copy", "copies", [3]string{"копия", "копии", "копий"}},
 	"kind":    {"kind", "kinds", [3]string{"вид", "вида", "видов"}},
+	"row":     {"row", "rows", [3]string{"строка", "строки", "строк"}},
 	"group":   {"group", "groups", [3]string{"группа", "группы", "групп"}},
 	"problem": {"problem", "problems", [3]string{"проблема", "проблемы", "проблем"}},
 	"atomic CF": {"atomic CF", "atomic CFs", [3]string{"атомарный ФВ", "атомарных ФВ",

@@ -375,5 +375,17 @@ export interface ProfileRow { code: number; title: string; count: number; ns: nu
   bytes: number /* of the DFs that it makes */; traffic: number /* bytes of inputs from other nodes */;
   ran: { node: number; ns: number }[] /* most time first */; put: { node: number; ns: number }[] }
 
+/** GET /api/sql: the tables that queries may use, and the queries that come with whyslow. */
+export interface SQLTables { tables: { name: string; doc: string; columns: { name: string;
+  type: "INTEGER" | "REAL" | "TEXT"; unit?: "ns" | "bytes"; key?: boolean; refers?: string /* "cfs.cf" */;
+  doc: string }[] }[]; queries: { name: string;
+  doc: string; ru: string /* the same in Russian */; sql: string }[] }
+/** GET /api/runs/ID/sql?q&limit (of rows): what the statements of a text found, up to the first mistake.
+ * Integers that a number does not hold are strings. */
+export interface SQLAnswer { results: SQLResult[]; mistake: { line: number /* from 1; 0: nowhere */;
+  column: number; text: string } | null; ms: number }
+export interface SQLResult { columns: string[]; rows: unknown[][];
+  left: boolean /* there were more rows */ }
+
 /** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with its folder. GET
  * /api/runs/ID/events.csv: the whole list, as in /events. */

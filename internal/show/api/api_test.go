@@ -126,6 +126,8 @@ var questions = []struct{ path, answer string }{
 	{"/graph/tasks", "TaskGraph"},
 	{"/graph/tasks?open=1,2,3&from=3&to=20&limit=9", "TaskGraph"},
 	{"/graph/around?cf=0.1&depth=2&t=20", "CodeGraph"},
+	{"/sql?q=select+*+from+pieces", "SQLAnswer"},
+	{"/sql?q=select+*+from+nothing&limit=3", "SQLAnswer"},
 	{"/whatif", "WhatIf"},
 	{"/whatif?lang=ru", "WhatIf"},
 	{"/whatif/estimate?nodes=2", "Prediction | null"},
@@ -168,6 +170,8 @@ func TestAnswers(t *testing.T) {
 			mustConform(t, types, "Property[]", body)
 			_, body, _ = get(t, s.URL+"/api/compare?a="+ids[0]+"&b="+ids[0])
 			mustConform(t, types, "Comparison", body)
+			_, body, _ = get(t, s.URL+"/api/sql")
+			mustConform(t, types, "SQLTables", body)
 		})
 	}
 }

@@ -31,6 +31,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		answer(w, counters.All())
 	})
 	mux.HandleFunc("GET /api/compare", s.compare)
+	mux.HandleFunc("GET /api/sql", func(w http.ResponseWriter, _ *http.Request) { answer(w, aboutSQL()) })
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, r.URL.Path+" is not a question")
 	})
@@ -72,6 +73,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/graph/codes":             aboutAll((*live.Snapshot).Graph, codeGraph),
 		"/graph/tasks":             aboutAll((*live.Snapshot).Graph, taskGraph),
 		"/graph/around":            aboutAll((*live.Snapshot).Graph, aroundGraph),
+		"/sql":                     askSQL,
 		"/whatif":                  askWhatIf,
 		"/whatif/estimate":         askProgram(2, (*whatif.Program).Estimate),
 		"/whatif/predict":          askProgram(2, (*whatif.Program).Predict),

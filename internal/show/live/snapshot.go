@@ -16,6 +16,7 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/report"
+	"github.com/whyslow/whyslow/internal/show/tables"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/show/view/fragments"
 	"github.com/whyslow/whyslow/internal/show/view/graph"
@@ -54,7 +55,8 @@ type Snapshot struct {
 	fragments        lazy[*fragments.Index]
 	graph            lazy[*graph.Graph]
 	program          lazy[*whatif.Program]
-	more             atomic.Int64 // bytes that program takes
+	tables           lazy[*tables.Source]
+	more             atomic.Int64 // bytes that program and tables take
 	events           lazy[*eventlist.List]
 	static           lazy[*counters.Properties]
 	balance          lazy[[]counters.Violation]
@@ -126,6 +128,19 @@ func (s *Snapshot) Program() (*whatif.Program, error) {
 		s.more.Add(bytes)
 		return whatif.Build(s.ctx, s.Model)
 	})
+}
+
+// Tables is the run as tables.
+func (s *Snapshot) Tables() *tables.Source {
+	source, _ := s.tables.get(func() (*tables.Source, error) {
+		if !s.Model.OnDisk() { // else what it keeps is there too
+			bytes := tables.BytesOfPieces(s.Model)
+			s.run.taken.Add(bytes)
+			s.more.Add(bytes)
+		}
+		return &tables.Source{Model: s.Model}, nil
+	})
+	return source
 }
 
 // Do waits for a turn of f, which takes about so many bytes, and does it. It fails as f does, when ctx ends,

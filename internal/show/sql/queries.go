@@ -11,14 +11,15 @@ import (
 type Query struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"` // what it tells, a phrase
+	Ru   string `json:"ru"`  // the same in Russian
 	SQL  string `json:"sql"`
 }
 
 //go:embed queries
 var files embed.FS
 
-// Queries are those of the folder queries, by name: NAME.sql, whose first line is a comment that says what it
-// tells.
+// Queries are those of the folder queries, by name: NAME.sql, whose first two lines are comments that say
+// what it tells, in English and in Russian.
 var Queries = func() (list []Query) {
 	entries, err := files.ReadDir("queries")
 	if err != nil {
@@ -29,8 +30,9 @@ var Queries = func() (list []Query) {
 		if err != nil {
 			panic(err)
 		}
-		doc, query, _ := strings.Cut(string(text), "\n")
-		list = append(list, Query{strings.TrimSuffix(e.Name(), ".sql"), strings.TrimPrefix(doc, "-- "), query})
+		lines := strings.SplitN(string(text), "\n", 3)
+		list = append(list, Query{strings.TrimSuffix(e.Name(), ".sql"), strings.TrimPrefix(lines[0], "-- "),
+			strings.TrimPrefix(lines[1], "-- "), lines[2]})
 	}
 	return list
 }()

@@ -114,6 +114,60 @@ func exact(v tables.Value) string {
 	return v.Text
 }
 
+// Result is what a statement found.
+type Result struct {
+	Columns []string `json:"columns"`
+	// Rows have a number, a text or null for each column. An integer that JavaScript cannot hold is a text.
+	Rows [][]any `json:"rows"`
+	Left bool    `json:"left"` // there were more rows
+}
+
+// Results is a Sink that keeps everything, up to so many rows and bytes of text of all results together.
+type Results struct {
+	MostRows, MostBytes int
+	List                []*Result
+
+	rows, bytes int
+}
+
+// Begin begins a result.
+func (r *Results) Begin(columns []string) error {
+	r.List = append(r.List, &Result{Columns: columns, Rows: [][]any{}})
+	return nil
+}
+
+// safe is the greatest integer of which JavaScript's numbers have all before it.
+const safe = 1<<53 - 1
+
+// Row keeps a row, or says that it is enough.
+func (r *Results) Row(values []tables.Value) error {
+	at := r.List[len(r.List)-1]
+	if r.rows >= r.MostRows || r.bytes >= r.MostBytes {
+		at.Left = true
+		return ErrEnough
+	}
+	r.rows++
+	row := make([]any, len(values))
+	for i, v := range values {
+		switch {
+		case v.Type == tables.Integer && -safe <= v.Int && v.Int <= safe:
+			row[i] = v.Int
+		case v.Type == tables.Real && !math.IsInf(v.Real, 0):
+			row[i] = v.Real
+		case v.Type != tables.Null:
+			text := exact(v)
+			r.bytes += len(text)
+			row[i] = text
+		}
+		r.bytes += 8
+	}
+	at.Rows = append(at.Rows, row)
+	return nil
+}
+
+// End ends a result.
+func (r *Results) End() error { return nil }
+
 // CSV is a Sink that writes values separated by commas, as RFC 4180 says: lines end in CR and LF, the first
 // has the names of the columns. An empty line is between results.
 type CSV struct {

@@ -161,6 +161,35 @@ func (t *Table) Unique(column int) bool {
 	return keys == 1 && t.Columns[column].Key
 }
 
+// Listed is a table as lists in JSON have it.
+type Listed struct {
+	Name    string         `json:"name"`
+	Doc     string         `json:"doc"`
+	Columns []ListedColumn `json:"columns"`
+}
+
+// ListedColumn is a Column of it.
+type ListedColumn struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Unit   string `json:"unit,omitempty"`
+	Key    bool   `json:"key,omitempty"`
+	Refers string `json:"refers,omitempty"`
+	Doc    string `json:"doc"`
+}
+
+// List lists all tables with their columns.
+func List() (list []Listed) {
+	for _, t := range all {
+		l := Listed{Name: t.Name, Doc: t.Doc}
+		for _, c := range t.Columns {
+			l.Columns = append(l.Columns, ListedColumn{c.Name, c.Type.String(), c.Unit, c.Key, c.Refers, c.Doc})
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
 // All lists the tables.
 func All() []*Table { return slices.Clone(all) }
 

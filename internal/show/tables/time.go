@@ -23,6 +23,12 @@ type piece struct {
 	part               slou.Part
 }
 
+// BytesOfPieces is about how much memory a Source takes for the pieces of a run, if they are asked for.
+func BytesOfPieces(m *model.Model) int64 {
+	const of, perExecution = 72, 3
+	return of * perExecution * int64(m.Executions())
+}
+
 // allPieces are the pieces of all workers, by worker and time.
 type allPieces struct {
 	groups

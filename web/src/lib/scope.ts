@@ -14,5 +14,6 @@ export interface Scope {
 export const obeyed: Record<ViewName, readonly FilterName[]> = {
   overview: filterNames, timeline: filterNames, nodes: ["node"], links: ["node", "link"], graphs: ["node",
     "link"],
-  events: filterNames, fragments: ["code"], memory: ["node"], compare: [], patterns: [], whatif: [], runs: [],
+  events: filterNames, fragments: ["code"], memory: ["node"], compare: [], patterns: [], whatif: [], sql: [],
+  runs: [],
 };

@@ -6,7 +6,7 @@ export const text = dictionary(
   {
     overview: "Overview", timeline: "Timeline", nodes: "Nodes", links: "Links", graphs: "Graphs",
     events: "Events", fragments: "Fragments", memory: "Memory", compare: "Compare", patterns: "Patterns",
-    whatif: "What if", runs: "Runs", allRuns: (n: string) => `All ${n} runs…`,
+    whatif: "What if", sql: "SQL", runs: "Runs", allRuns: (n: string) => `All ${n} runs…`,
     views: "Views", run: "Run", noRuns: "No runs yet.",
     waitingForRuns: "Runs appear here as soon as they begin or are received.", language: "Language",
     theme: "Theme", light: "Light", dark: "Dark", auto: "As the system", skip: "To the contents",
@@ -93,7 +93,7 @@ export const text = dictionary(
   {
     overview: "Обзор", timeline: "Временная шкала", nodes: "Узлы", links: "Связи", graphs: "Графы",
     events: "События", fragments: "Фрагменты", memory: "Память", compare: "Сравнение", patterns: "Шаблоны",
-    whatif: "Что если", runs: "Запуски", allRuns: (n) => `Все запуски (${n})…`,
+    whatif: "Что если", sql: "SQL", runs: "Запуски", allRuns: (n) => `Все запуски (${n})…`,
     views: "Виды", run: "Запуск", noRuns: "Запусков пока нет.",
     waitingForRuns: "Они появятся здесь, как только начнутся или будут получены.", language: "Язык",
     theme: "Тема", light: "Светлая", dark: "Тёмная", auto: "Как в системе", skip: "К содержанию",

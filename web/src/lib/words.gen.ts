@@ -35,6 +35,7 @@ export const nouns = {
   "node": {"en":["node","nodes"],"ru":["узел","узла","узлов"]},
   "other": {"en":["other","others"],"ru":["другой","других","других"]},
   "problem": {"en":["problem","problems"],"ru":["проблема","проблемы","проблем"]},
+  "row": {"en":["row","rows"],"ru":["строка","строки","строк"]},
   "structured CF": {"en":["structured CF","structured CFs"],"ru":["структурированный ФВ","структурированных ФВ","структурированных ФВ"]},
   "thread": {"en":["thread","threads"],"ru":["поток","потока","потоков"]},
   "time": {"en":["time","times"],"ru":["раз","раза","раз"]},

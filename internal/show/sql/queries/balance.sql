@@ -1,4 +1,5 @@
 -- Useful work of each worker, and how far that is from the mean
+-- Полезная работа каждого потока и её отличие от средней
 with work as (
   select node, worker, sum(ns) as ns from factors where factor = 'U' and node is not null group by node, worker
 )

@@ -1,4 +1,5 @@
 -- How the factors change: twenty slices of the run
+-- Как меняются факторы: двадцать отрезков запуска
 with recursive slices(n) as (select 0 union all select n + 1 from slices where n < 19),
 ends as (select n, n * wall_ns / 20 as a, (n + 1) * wall_ns / 20 as b from slices, runs),
 part as (

@@ -1,4 +1,5 @@
 -- Which variables take most bytes
+-- Какие переменные занимают больше всего байтов
 select variable, count(*) as dfs, sum(bytes) as bytes, max(bytes) as largest
 from dfs
 group by variable
