@@ -32,8 +32,8 @@ func openArchives(ctx context.Context, io console.IO, cmd *cobra.Command, args [
 				line.Set("unpacking %s: %s", name, words.English.Bytes(done))
 			})
 			line.End()
-		} else if f, ok := foreignFormat(name); ok {
-			dir, err = importOnce(ctx, io, f, name)
+		} else if r, ok := foreignFormat(name); ok {
+			dir, err = importOnce(ctx, io, &r)
 		}
 		if err != nil {
 			return badInput(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,14 +15,16 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/gotrace"
+	"github.com/whyslow/whyslow/internal/convert/foreign/starpu"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
 // foreignFormats are what is read beside traces of our own.
-var foreignFormats = []foreign.Format{gotrace.Format, traceevents.Format}
+var foreignFormats = []foreign.Format{gotrace.Format, traceevents.Format, starpu.Format}
 
 func importCommand(std console.IO) *cobra.Command {
 	var list strings.Builder
@@ -30,13 +33,13 @@ func importCommand(std console.IO) *cobra.Command {
 	}
 	out := ""
 	cmd := &cobra.Command{
-		Use:   "import [-o TRACE] FILE",
-		Short: "Make a trace of a file that another program has recorded",
-		Long: `Make a trace of a file that another program has recorded:
+		Use:   "import [-o TRACE] FILE|FOLDER",
+		Short: "Make a trace of what another program has recorded",
+		Long: `Make a trace of what another program has recorded:
 
 ` + list.String() + `
 The format is found out from what is in the file. report, view and the other verbs that read traces take
-such files too, and import them for themselves. What a format does not tell is said in the report.
+such files too, and import them for themselves. Some programs write several files: give their folder. What a format does not tell is said in the report.
 ` + exitCodes(1, 2, 4),
 		Example: `  go test -trace server.out ./server && whyslow report server.out
   whyslow import -o server.trace server.out`,
@@ -50,41 +53,87 @@ such files too, and import them for themselves. What a format does not tell is s
 	return cmd
 }
 
-// foreignFormat gives the format of a file that another program has recorded.
-func foreignFormat(name string) (foreign.Format, bool) {
-	if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
-		return foreign.Format{}, false
+// recorded is what another program has recorded: a file, perhaps with others beside it.
+type recorded struct {
+	foreign.Format
+	given, file string // as it was asked for, and the file with which reading begins
+	folder      fs.FS  // nil: a file alone
+}
+
+// foreignFormat gives what another program has recorded as a file, or as a folder of files.
+func foreignFormat(name string) (r recorded, ok bool) {
+	st, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return r, false
+	case st.IsDir():
+		r = recorded{given: name, folder: os.DirFS(name)}
+		if _, err := fs.Stat(r.folder, tracefile.RunFile); err == nil { // a trace of ours
+			return r, false
+		}
+		r.Format, r.file, ok = foreign.Main(foreignFormats, r.folder)
+		r.file = filepath.Join(name, r.file)
+		return r, ok
+	case !st.Mode().IsRegular():
+		return r, false
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return foreign.Format{}, false
+		return r, false
 	}
 	defer f.Close()
-	return foreign.Find(foreignFormats, bufio.NewReaderSize(f, foreign.HeadBytes))
+	r = recorded{given: name, file: name}
+	r.Format, ok = foreign.Find(foreignFormats, bufio.NewReaderSize(f, foreign.HeadBytes))
+	return r, ok
+}
+
+// base is what a trace of it is called after.
+func (r *recorded) base() string {
+	base := filepath.Base(filepath.Clean(r.given))
+	if r.folder == nil {
+		base = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	return base
+}
+
+// state tells apart what was recorded into the same files, but for the one with which reading begins.
+func (r *recorded) state() string {
+	var b strings.Builder
+	for _, pattern := range r.Files {
+		if r.folder == nil {
+			break
+		}
+		names, _ := fs.Glob(r.folder, pattern) // well-formed
+		for _, name := range names {
+			if st, err := fs.Stat(r.folder, name); err == nil {
+				fmt.Fprintf(&b, " %q %d %d", name, st.Size(), st.ModTime().UnixNano())
+			}
+		}
+	}
+	return b.String()
 }
 
 func importFile(ctx context.Context, std console.IO, name, out string) error {
 	if _, err := os.Stat(name); err != nil {
 		return badInput(err)
 	}
-	format, ok := foreignFormat(name)
+	r, ok := foreignFormat(name)
 	if !ok {
 		return badInput(fmt.Errorf("%s: not a trace of another program that whyslow reads: see 'whyslow import"+
 			" --help'", name))
 	}
 	if out == "" {
-		base := filepath.Base(name)
-		out = strings.TrimSuffix(base, filepath.Ext(base)) + ".trace"
+		out = r.base() + ".trace"
 	}
 	if _, err := os.Lstat(out); err == nil {
 		return badInput(fmt.Errorf("%s: it exists already; give another folder with -o", out))
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(r.file)
 	if err != nil {
 		return badInput(err)
 	}
 	defer f.Close()
-	damaged, err := importInto(ctx, std, format, f, name, out)
+	damaged, err := importInto(ctx, std, &r, f, out)
 	if err != nil {
 		return badInput(fmt.Errorf("%s: %w", name, err))
 	}
@@ -98,7 +147,7 @@ func importFile(ctx context.Context, std console.IO, name, out string) error {
 
 // importInto makes a trace of an open file in a folder. Of a file that is damaged the trace has what is
 // before that. Other errors leave nothing.
-func importInto(ctx context.Context, std console.IO, format foreign.Format, f *os.File, name, dir string) (
+func importInto(ctx context.Context, std console.IO, r *recorded, f *os.File, dir string) (
 	damaged *foreign.Error, err error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -107,11 +156,11 @@ func importInto(ctx context.Context, std console.IO, format foreign.Format, f *o
 	line := console.StartProgress(std)
 	defer line.End()
 	in := &foreign.Counter{Reader: f, Told: func(n int64) {
-		line.Set("importing %s: %d %%", name, 100*n/max(st.Size(), 1))
+		line.Set("importing %s: %d %%", r.given, 100*n/max(st.Size(), 1))
 	}}
-	info := trace.RunInfo{Program: filepath.Base(name),
+	info := trace.RunInfo{Program: filepath.Base(r.given),
 		Versions: map[string]string{"whyslow": readVersion().Version}}
-	made, err := foreign.Import(ctx, format, in, dir, info)
+	made, err := foreign.Import(ctx, r.Format, in, r.folder, dir, info)
 	if errors.As(err, &damaged) && made && ctx.Err() == nil {
 		return damaged, nil
 	}
@@ -122,16 +171,14 @@ func importInto(ctx context.Context, std console.IO, format foreign.Format, f *o
 }
 
 // importedAs tells apart ways to import: a new one makes a new trace of a file that was imported before.
-const importedAs = " imported 1"
+const importedAs = " imported 2"
 
-// importOnce gives a trace made of a file, in the user's cache.
-func importOnce(ctx context.Context, std console.IO, format foreign.Format, name string) (string, error) {
-	base := filepath.Base(name)
-	return files.Made(name, importedAs, strings.TrimSuffix(base, filepath.Ext(base)), func(f *os.File,
-		dir string) error {
-		damaged, err := importInto(ctx, std, format, f, name, dir)
+// importOnce gives a trace made of a file or folder, in the user's cache.
+func importOnce(ctx context.Context, std console.IO, r *recorded) (string, error) {
+	return files.Made(r.file, importedAs+r.state(), r.base(), func(f *os.File, dir string) error {
+		damaged, err := importInto(ctx, std, r, f, dir)
 		if damaged != nil {
-			std.Say("warning: %s: %v; what is before that is used", name, damaged)
+			std.Say("warning: %s: %v; what is before that is used", r.given, damaged)
 		}
 		return err
 	})

@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Imported is the setting of run.json that traces of other programs have: the format, by its name in
 // words.Imported.
@@ -18,3 +21,30 @@ func GCWait(what string) string { return ofGC + what }
 
 // IsGCWait tells whether a wait has such a name.
 func IsGCWait(name string) bool { return strings.HasPrefix(name, ofGC) }
+
+// OwnStatesSetting is the setting of run.json that tells how long the workers of each node were in which state by the
+// account of their own run-time system: lines "NODE NS NAME".
+const OwnStatesSetting = "own states"
+
+// OwnState is how long the workers of a node were in a state, by the account of their own run-time system.
+type OwnState struct {
+	Node int
+	NS   int64
+	Name string
+}
+
+// OwnStates gives the states that OwnStatesSetting tells of; what cannot be read is left out.
+func (m *Model) OwnStates() (list []OwnState) {
+	for line := range strings.SplitSeq(m.Info.Settings[OwnStatesSetting], "\n") {
+		node, rest, _ := strings.Cut(line, " ")
+		ns, name, _ := strings.Cut(rest, " ")
+		s := OwnState{Name: name}
+		var err, bad error
+		s.Node, err = strconv.Atoi(node)
+		s.NS, bad = strconv.ParseInt(ns, 10, 64)
+		if err == nil && bad == nil && s.NS >= 0 && name != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -21,4 +21,26 @@ var Imported = map[string]ImportedFormat{
 			"почему задачи без стрелок начинаются в это время; интервалы внутри других; данные и их размеры; " +
 				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра). " +
 				"Счётчики и асинхронные интервалы не читаются"}},
+	"starpu": {
+		Phrase{"StarPU (tasks.rec and paje.trace of starpu_fxt_tool)",
+			"StarPU (tasks.rec и paje.trace программы starpu_fxt_tool)"},
+		Phrase{"transfers to and from the memory of accelerators, so they are in O; the CPU time of threads, so U may " +
+			"include waiting for a core; when the program released data that it had taken; whether data is kept or " +
+			"destroyed",
+			"пересылок в память ускорителей и из неё (они в O); процессорного времени потоков (U может включать " +
+				"ожидание ядра); когда программа освобождала взятые данные; хранятся ли данные или уничтожены"}},
+	"starpu-tasks": {
+		Phrase{"StarPU (tasks.rec of starpu_fxt_tool)", "StarPU (tasks.rec программы starpu_fxt_tool)"},
+		Phrase{"workers that executed nothing; messages between ranks, so L; when workers slept, and StarPU's own " +
+			"states: give the folder with paje.trace to have these. Nor does it tell the CPU time of threads, so U " +
+			"may include waiting for a core",
+			"рабочих, которые ничего не исполняли; сообщений между процессами и с ними L; когда рабочие спали, и " +
+				"состояний самого StarPU: укажите папку, в которой есть и paje.trace. Нет и процессорного времени " +
+				"потоков (U может включать ожидание ядра)"}},
+	"starpu-states": {
+		Phrase{"StarPU (paje.trace of starpu_fxt_tool)", "StarPU (paje.trace программы starpu_fxt_tool)"},
+		Phrase{"why tasks start when they do: dependences, data and when tasks were submitted: give the folder with " +
+			"tasks.rec to have these. Nor does it tell the CPU time of threads, so U may include waiting for a core",
+			"почему задачи начинаются в это время: зависимостей, данных и времени постановки задач: укажите папку, " +
+				"в которой есть и tasks.rec. Нет и процессорного времени потоков (U может включать ожидание ядра)"}},
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
@@ -24,6 +25,9 @@ type Format struct {
 	Name string // "go", as in words.Imported
 	// Is tells whether a file begins like one of the format; head is its first HeadBytes, or all of it.
 	Is func(head []byte) bool
+	// Files are patterns, as of path.Match, of the files that a folder of the format has, the one to begin with
+	// first. A format of single files has none.
+	Files []string
 	// Read writes what in has to a trace. The error is an *Error where the file is at fault. What was written
 	// up to then is kept, as of a run that was killed.
 	Read func(ctx context.Context, in io.Reader, to *Run) error
@@ -43,17 +47,44 @@ func Find(formats []Format, in *bufio.Reader) (Format, bool) {
 	return Format{}, false
 }
 
+// Main gives the format of a folder, and the file with which reading begins.
+func Main(formats []Format, folder fs.FS) (f Format, name string, ok bool) {
+	for _, f := range formats {
+		for _, pattern := range f.Files {
+			names, _ := fs.Glob(folder, pattern) // the patterns are well-formed
+			for _, name := range names {
+				if file, err := folder.Open(name); err == nil {
+					_, ok := Find([]Format{f}, bufio.NewReaderSize(file, HeadBytes))
+					if file.Close(); ok {
+						return f, name, true
+					}
+				}
+			}
+		}
+	}
+	return Format{}, "", false
+}
+
 // Error says what is wrong with a file, and where.
 type Error struct {
-	Offset int64 // in bytes; -1: not known
+	File   string // of a folder, if it is not the one with which reading began
+	Line   int    // from 1; 0: the format has no lines
+	Offset int64  // in bytes; -1: not known
 	Msg    string
 }
 
 func (e *Error) Error() string {
-	if e.Offset < 0 {
-		return e.Msg
+	text := e.Msg
+	if e.Offset >= 0 {
+		text = fmt.Sprintf("byte %d: %s", e.Offset, text)
 	}
-	return fmt.Sprintf("byte %d: %s", e.Offset, e.Msg)
+	if e.Line > 0 {
+		text = fmt.Sprintf("line %d, %s", e.Line, text)
+	}
+	if e.File != "" {
+		text = e.File + ": " + text
+	}
+	return text
 }
 
 // Counter counts the bytes that were read.
@@ -74,14 +105,16 @@ func (c *Counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Import makes a trace in a folder of what in has, with a format. The error of the file is returned too when
+// Import makes a trace in the folder dir of what in has, with a format. folder has the files beside it; nil if
+// the file stands for itself. The error of the file is returned too when
 // the trace has what was read before it; made tells whether there is a trace.
-func Import(ctx context.Context, f Format, in io.Reader, dir string, info trace.RunInfo) (made bool,
-	err error) {
+func Import(ctx context.Context, f Format, in io.Reader, folder fs.FS, dir string, info trace.RunInfo) (
+	made bool, err error) {
 	run, err := newRun(dir, info)
 	if err != nil {
 		return false, err
 	}
+	run.Folder = folder
 	run.Info.Settings[model.Imported] = f.Name
 	err = f.Read(ctx, in, run)
 	var damaged *Error

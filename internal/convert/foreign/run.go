@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -11,7 +12,8 @@ import (
 // Run is a trace that is being written. Times are nanoseconds on any clock, the same for all nodes; those of
 // a stream must not descend.
 type Run struct {
-	Info trace.RunInfo // completed and written at the end
+	Info   trace.RunInfo // completed and written at the end
+	Folder fs.FS         // with the other files; nil: the file that is read stands for itself
 
 	dir   string
 	nodes map[int]*Node
@@ -140,6 +142,13 @@ func (n *Node) DF(name string) trace.DF {
 	n.names[number]++
 	n.dfs++
 	n.w.DefineDF(n.dfs, number, []int64{int64(n.number), int64(number), index})
+	return n.dfs
+}
+
+// DFOf gives the DF of a name and an identity. The same identity is the same DF at all nodes.
+func (n *Node) DFOf(name string, identity []int64) trace.DF {
+	n.dfs++
+	n.w.DefineDF(n.dfs, n.w.Name(name), identity)
 	return n.dfs
 }
 

@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
@@ -70,6 +73,29 @@ func (a *author) factors() {
 	}
 	if u := r.Factors.U; u != nil && u.NS > 0 && !a.onlyRegions() {
 		g.Note = a.say("Thread clocks measured %s of the useful time.", shareOf(u.MeasuredNS, u.NS))
+	}
+	a.ownStates()
+}
+
+// ownStates lists the states of workers that the program's own run-time system recorded.
+func (a *author) ownStates() {
+	if a.model == nil {
+		return
+	}
+	sum := map[string]int64{}
+	for _, s := range a.model.OwnStates() {
+		sum[s.Name] += s.NS
+	}
+	if len(sum) == 0 {
+		return
+	}
+	g := a.table("What the workers did by the account of their own run-time system", "state", "#seconds",
+		"#share|of all processor time")
+	g.In = everywhere
+	for _, name := range slices.SortedFunc(maps.Keys(sum), func(x, y string) int {
+		return cmp.Or(cmp.Compare(sum[y], sum[x]), cmp.Compare(x, y))
+	}) {
+		g.row(name, a.seconds(sum[name], a.SLOU.TotalNS), shareOf(sum[name], a.SLOU.TotalNS))
 	}
 }
 

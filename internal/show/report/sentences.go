@@ -253,6 +253,9 @@ var sentences = slices.Concat([]words.Phrase{
 		"lost.",
 		"Каждая наносекунда каждого рабочего потока относится ровно к одному фактору. U — то, что нужно; " +
 			"остальные — потери."},
+	{"What the workers did by the account of their own run-time system",
+		"Чем были заняты рабочие, по записям самой системы исполнения"},
+	{"state", "состояние"},
 	{"Thread clocks measured %s of the useful time.", "Часы самих потоков измерили %s полезного времени."},
 	{"Structured code fragments: run by the system, outside the factors",
 		"Структурированные фрагменты кода: их исполняет система, помимо факторов"},

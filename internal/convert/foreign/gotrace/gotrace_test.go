@@ -67,7 +67,7 @@ func record(t testing.TB) []byte {
 }
 
 func load(t testing.TB, text []byte, dir string) (bool, error) {
-	return foreign.Import(context.Background(), gotrace.Format, bytes.NewReader(text), dir, trace.RunInfo{})
+	return foreign.Import(context.Background(), gotrace.Format, bytes.NewReader(text), nil, dir, trace.RunInfo{})
 }
 
 // TestRecorded: a trace of this very process becomes a run without contradictions, which knows who waited for
@@ -161,7 +161,7 @@ func TestDamaged(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := foreign.Import(ctx, gotrace.Format, bytes.NewReader(text), filepath.Join(t.TempDir(), "x"),
+	if _, err := foreign.Import(ctx, gotrace.Format, bytes.NewReader(text), nil, filepath.Join(t.TempDir(), "x"),
 		trace.RunInfo{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 func load(text, dir string) (bool, error) {
-	return foreign.Import(context.Background(), traceevents.Format, strings.NewReader(text), dir, trace.RunInfo{})
+	return foreign.Import(context.Background(), traceevents.Format, strings.NewReader(text), nil, dir, trace.RunInfo{})
 }
 
 // tell says in a line each what executed, from when to when, on which worker, and with which inputs by whom.
