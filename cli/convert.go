@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,8 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/tables"
+	"github.com/whyslow/whyslow/internal/show/view/eventlist"
+	"github.com/whyslow/whyslow/trace"
 )
 
 // format is a foreign format a trace can be converted to: a file that write writes, or, if it is nil, a
@@ -149,7 +152,9 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 		line.Set("writing %s", out)
 		switch {
 		case f.write == nil:
-			err = dataframe.Folder(ctx, out, f.extension, &tables.Source{Model: m}, f.table, func(table string) {
+			source, close := tablesOf(&o.memory, path, m)
+			defer close()
+			err = dataframe.Folder(ctx, out, f.extension, source, f.table, func(table string) {
 				line.Set("writing %s", filepath.Join(out, table+f.extension))
 			})
 		case out == "-":
@@ -202,6 +207,25 @@ func readWhole(ctx context.Context, path string, line *console.Progress, budget 
 	line.Set("reading %s", path)
 	m, err = model.Build(ctx, r, model.Options{Progress: read.progress(line, path), Spill: spill})
 	return m, missing(r), ofTrace(ctx, path, err)
+}
+
+// tablesOf gives the tables of a trace. It opens the trace again when somebody asks for events.
+func tablesOf(budget *memoryBudget, path string, m *model.Model) (_ *tables.Source, close func()) {
+	var list *eventlist.List
+	var r *trace.Reader
+	events := sync.OnceValues(func() (_ *eventlist.List, err error) {
+		if r, err = budget.open(path, 0, 1); err != nil {
+			return nil, err
+		}
+		list = eventlist.Open(r, m)
+		return list, nil
+	})
+	return &tables.Source{Model: m, Events: events}, func() {
+		if list != nil {
+			list.Close()
+			r.Close()
+		}
+	}
 }
 
 // ofTrace is what went wrong with a trace, for the user.

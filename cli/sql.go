@@ -174,7 +174,9 @@ func runQuery(ctx context.Context, std console.IO, o *sqlOptions, path string) e
 	m, problems, err := readWhole(ctx, path, line, &o.memory, &read)
 	if err == nil {
 		line.Set("running the query")
-		err = o.run(ctx, std, &tables.Source{Model: m}, end)
+		source, close := tablesOf(&o.memory, path, m)
+		defer close()
+		err = o.run(ctx, std, source, end)
 	}
 	end()
 	if err != nil {

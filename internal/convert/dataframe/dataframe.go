@@ -37,7 +37,8 @@ func Folder(ctx context.Context, dir, extension string, s *tables.Source, write 
 		if err != nil {
 			return err
 		}
-		if err := files.Replace(filepath.Join(dir, t.Name+extension), func(w io.Writer) error {
+		if err := files.Replace(filepath.Join(dir, t.Name+extension), func(w io.Writer) (err error) {
+			defer tables.Catch(&err)
 			return write(ctx, w, t, rows)
 		}); err != nil {
 			return err

@@ -138,7 +138,7 @@ func (s *Snapshot) Tables() *tables.Source {
 			s.run.taken.Add(bytes)
 			s.more.Add(bytes)
 		}
-		return &tables.Source{Model: s.Model}, nil
+		return &tables.Source{Model: s.Model, Events: s.Events}, nil
 	})
 	return source
 }

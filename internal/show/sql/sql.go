@@ -107,10 +107,12 @@ func (d *DB) Close() error {
 // outOfMemory is the panic with which the library says that SQLite has no more memory.
 const outOfMemory = "sqlite3: out of memory"
 
-// recover turns that panic into an error.
+// recover turns that panic into an error, and that of a trace that can no longer be read.
 func (d *DB) recover(err *error) {
 	switch r := recover().(type) {
 	case nil:
+	case tables.Unreadable:
+		d.broken, *err = r, r
 	case error:
 		if r.Error() != outOfMemory {
 			panic(r)

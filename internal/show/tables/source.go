@@ -11,12 +11,15 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
+	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 )
 
 // Source is the run that the tables are of: its model, and results of analyses that were asked for. Any
 // number of goroutines may use it.
 type Source struct {
 	Model *model.Model
+	// Events gives the list of events of the trace; nil: the table of events is empty.
+	Events func() (*eventlist.List, error)
 
 	mentioned lazy[[]model.CF]
 	patterns  lazy[*pattern.Result]

@@ -1,11 +1,11 @@
 // Package tables shows a run as tables: what SQL, CSV and Parquet have of it.
 //
 // Each table is defined once, with its columns, their types, units and keys, in runs.go, tasks.go, data.go,
-// time.go and regions.go. The list of All serves whyslow sql, whyslow convert and docs/tables.md alike.
+// time.go, events.go and regions.go. The list of All serves whyslow sql, whyslow convert and docs/tables.md alike.
 //
 // A table has rows that are addressed by number, and computes a field when it is asked for: nothing is copied
 // out of the model. What an analysis has to find out first, such as the pieces of time, is found out when a
-// table that needs it is opened, and kept in the Source.
+// table that needs it is opened, and kept in the Source. Events alone are read from the trace.
 //
 // Names and meanings of tables and columns are stable. What takes something away or changes a meaning raises
 // Version; what adds a table or a column does not.
@@ -129,7 +129,8 @@ type Rows struct {
 // Len is the number of rows.
 func (r *Rows) Len() int { return r.n }
 
-// Value gives a field: 0 <= row < Len, and column is an index into Table.Columns.
+// Value gives a field: 0 <= row < Len, and column is an index into Table.Columns. It panics with Unreadable
+// where the trace has to be read and no longer can be; see Catch.
 func (r *Rows) Value(row, column int) Value { return r.get(row, column) }
 
 // Rows gives the rows of the table in a run. It may have to analyse the run first, once for all tables of s.
@@ -194,7 +195,7 @@ func List() (list []Listed) {
 func All() []*Table { return slices.Clone(all) }
 
 var all = []*Table{runs, processes, nodes, workers, codes, sites, cfs, executions, inputs, dfs, creations,
-	messages, pieces, waits, factors, causes, path, series, regions, calls, patterns}
+	messages, pieces, waits, factors, causes, path, events, series, regions, calls, patterns}
 
 // Find gives the table of a name, nil where there is none.
 func Find(name string) *Table {

@@ -3,15 +3,21 @@ package tables
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
+	"github.com/whyslow/whyslow/internal/tracefile/twin"
+	"github.com/whyslow/whyslow/trace"
 )
 
 var update = flag.Bool("update", false, "write docs/tables.md")
@@ -32,46 +38,139 @@ func TestRandom(t *testing.T) {
 			}
 			text = run.Text()
 		}
-		s := &Source{Model: sloutest.Build(t, text)}
-		have := map[string]map[int64]bool{} // by column: its numbers
-		refers := map[string]map[int64]bool{}
-		for _, table := range All() {
-			rows, err := table.Rows(context.Background(), s)
-			if err != nil {
-				t.Fatal(table.Name, err, text)
-			}
-			keys := map[string]bool{}
-			for row := range rows.Len() {
-				key := ""
-				for i, c := range table.Columns {
-					v := rows.Value(row, i)
-					if v.Type != Null && v.Type != c.Type {
-						t.Fatalf("%s.%s: %+v is no %s", table.Name, c.Name, v, c.Type)
-					}
-					if c.Key {
-						key += fmt.Sprintf("%+v ", v)
-					}
-					if v.Type == Integer {
-						put(have, table.Name+"."+c.Name, v.Int)
-						if c.Refers != "" {
-							put(refers, c.Refers, v.Int)
-						}
-					}
-				}
-				if key != "" && keys[key] {
-					t.Fatalf("%s has the key %s twice\n%s", table.Name, key, text)
-				}
-				keys[key] = true
-			}
-		}
-		for column, list := range refers {
-			for v := range list {
-				if !have[column][v] {
-					t.Fatalf("%s has no %d\n%s", column, v, text)
-				}
-			}
-		}
+		sloutest.Folder(t, text, func(dir string) { checkRun(t, dir, text) })
 	})
+}
+
+func checkRun(t *rapid.T, dir, text string) {
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err, text)
+	}
+	defer r.Close()
+	s := &Source{Model: sloutest.Load(t, dir)}
+	list := eventlist.Open(r, s.Model)
+	defer list.Close()
+	s.Events = func() (*eventlist.List, error) { return list, nil }
+	checkEvents(t, s, dir, text)
+	have := map[string]map[int64]bool{} // by column: its numbers
+	refers := map[string]map[int64]bool{}
+	for _, table := range All() {
+		rows, err := table.Rows(context.Background(), s)
+		if err != nil {
+			t.Fatal(table.Name, err, text)
+		}
+		keys := map[string]bool{}
+		for row := range rows.Len() {
+			key := ""
+			for i, c := range table.Columns {
+				v := rows.Value(row, i)
+				if v.Type != Null && v.Type != c.Type {
+					t.Fatalf("%s.%s: %+v is no %s", table.Name, c.Name, v, c.Type)
+				}
+				if c.Key {
+					key += fmt.Sprintf("%+v ", v)
+				}
+				if v.Type == Integer {
+					put(have, table.Name+"."+c.Name, v.Int)
+					if c.Refers != "" {
+						put(refers, c.Refers, v.Int)
+					}
+				}
+			}
+			if key != "" && keys[key] {
+				t.Fatalf("%s has the key %s twice\n%s", table.Name, key, text)
+			}
+			keys[key] = true
+		}
+	}
+	for column, list := range refers {
+		for v := range list {
+			if !have[column][v] {
+				t.Fatalf("%s has no %d\n%s", column, v, text)
+			}
+		}
+	}
+}
+
+// checkEvents: the table of events has each that dump has, once, in order of time.
+func checkEvents(t *rapid.T, s *Source, dir, text string) {
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	left, total := map[string]int{}, 0
+	if err := r.Each(1, func(b *trace.Batch) error {
+		for i := range b.N {
+			var e struct {
+				Node, Stream int
+				Event        string
+				Fields       json.RawMessage
+			}
+			if err := json.Unmarshal(eventjson.Append(nil, r.Defs(b.Node), b, i), &e); err != nil {
+				return err
+			}
+			left[fmt.Sprint(e.Node, e.Stream, e.Event, string(e.Fields))]++
+			total++
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := events.Rows(context.Background(), s)
+	if err != nil || rows.Len() != total {
+		t.Fatalf("%v: %d events of %d\n%s", err, rows.Len(), total, text)
+	}
+	at := func(row int, name string) Value { return rows.Value(row, events.Column(name)) }
+	for row := range total {
+		key := fmt.Sprint(at(row, "node").Int, at(row, "stream").Int, at(row, "kind").Text, at(row, "fields").Text)
+		if left[key]--; left[key] < 0 {
+			t.Fatalf("%s is no event of\n%s", key, text)
+		}
+		if row > 0 && at(row, "time_ns").Int < at(row-1, "time_ns").Int {
+			t.Fatalf("event %d is before the one before\n%s", row, text)
+		}
+	}
+}
+
+// TestUnreadable: a trace that goes away is an error at the row that needs it.
+func TestUnreadable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x.trace")
+	if err := twin.Parse(strings.NewReader("#node 0\n#code 1 f atomic\n#site 1 code=1\n"+
+		"1 n0 s0 GlobalEvents.onProgramStarted\n2 n0 s0 CFEvents.onCreated cf=0.1 site=1\n"), dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := sloutest.Load(t, dir)
+	list := eventlist.Open(r, m)
+	defer list.Close()
+	s := &Source{Model: m, Events: func() (*eventlist.List, error) { return list, nil }}
+	rows, err := events.Rows(context.Background(), s)
+	if err != nil || rows.Len() != 2 {
+		t.Fatal(err, rows.Len())
+	}
+	defer r.Close()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if err := os.Truncate(filepath.Join(dir, f.Name()), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() (err error) {
+		defer Catch(&err)
+		rows.Value(1, 0)
+		return nil
+	}
+	if err := read(); err == nil || !strings.Contains(err.Error(), "can no longer be read") {
+		t.Error(err)
+	}
 }
 
 func put(m map[string]map[int64]bool, name string, v int64) {

@@ -98,7 +98,16 @@ func AppendFields(line []byte, t int64, node, stream int, spec *trace.KindSpec, 
 	names Names) []byte {
 	line = append(appendPlace(line, t, node, stream), `,"event":"`...)
 	line = append(append(append(line, spec.Namespace...), '.'), spec.Name...)
-	line = append(line, `","fields":{`...)
+	return append(appendArgs(append(line, `","fields":`...), spec, words, names), '}')
+}
+
+// AppendArgs appends the fields of an event of a defined kind as an object, as Append does.
+func AppendArgs(line []byte, spec *trace.KindSpec, words []uint64, d *trace.Defs) []byte {
+	return appendArgs(line, spec, words, (*defNames)(d))
+}
+
+func appendArgs(line []byte, spec *trace.KindSpec, words []uint64, names Names) []byte {
+	line = append(line, '{')
 	for f := range spec.Fields {
 		fd := &spec.Fields[f]
 		line = append(append(append(comma(line, f), '"'), fd.Name...), `":`...)
@@ -116,7 +125,7 @@ func AppendFields(line []byte, t int64, node, stream int, spec *trace.KindSpec, 
 		}
 		line = append(line, ']')
 	}
-	return append(line, "}}"...)
+	return append(line, '}')
 }
 
 func appendPlace(line []byte, t int64, node, stream int) []byte {
