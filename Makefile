@@ -10,18 +10,22 @@ CONCURRENT    := ./internal/show/api ./internal/record/collect ./internal/run/en
 WITH_MPI      := ./internal/run/transport/... ./cli
 MPI_PACKAGES  := libopenmpi-dev openmpi-bin pkg-config
 HAVE_MPI       = { command -v mpirun && pkg-config --exists ompi-c; } >/dev/null 2>&1
+# What is built with the tag otf2: archives of Score-P and others are read and written with libotf2.
+WITH_OTF2     := ./internal/convert/otf2 ./internal/convert/foreign/otf2
+OTF2_PACKAGES := libotf2-trace-dev otf2-tools python3-otf2
+HAVE_OTF2      = command -v otf2-config >/dev/null 2>&1
 HAVE_SHMEM     = { command -v oshrun && command -v oshcc; } >/dev/null 2>&1
 DEMO_ARGS     := -n 2 -w 1 examples/mxm/mxm.fa 8 100
 
 # What one clone has compiled another finds in Go's cache.
 export GOFLAGS := -trimpath $(GOFLAGS)
 
-# Where install puts things, below DESTDIR; TAGS=mpi installs a whyslow for mpirun.
+# Where install puts things, below DESTDIR; TAGS='mpi otf2' installs a whyslow for mpirun that reads OTF2 archives.
 PREFIX        ?= /usr/local
 TAGS          ?=
 WHYSLOW       ?= ./whyslow
 
-.PHONY: build mpi install uninstall release site sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
+.PHONY: build mpi otf2 install uninstall release site sdk page pictures demo test test-long truth predictions checks tools lint bench bench-overhead bench-page experiments fuzz clean
 
 build:                   ## ./whyslow
 	go build -tags '$(TAGS)' -o whyslow ./cmd/whyslow
@@ -29,7 +33,11 @@ build:                   ## ./whyslow
 
 mpi:                     ## ./whyslow that can be started by mpirun
 	@$(HAVE_MPI) || { echo "Open MPI is not here: apt-get install" $(MPI_PACKAGES); exit 1; }
-	go build -tags mpi -o whyslow ./cmd/whyslow
+	go build -tags 'mpi $(TAGS)' -o whyslow ./cmd/whyslow
+
+otf2:                    ## ./whyslow that reads and writes OTF2 archives; TAGS=mpi for both
+	@$(HAVE_OTF2) || { echo "libotf2 is not here: apt-get install libotf2-trace-dev"; exit 1; }
+	go build -tags 'otf2 $(TAGS)' -o whyslow ./cmd/whyslow
 
 BIN   = $(DESTDIR)$(PREFIX)/bin
 MAN   = $(DESTDIR)$(PREFIX)/share/man/man1
@@ -73,10 +81,11 @@ demo: build              ## run an example on two nodes and report
 # What tests need beyond Go and the compiler. Node.js runs Perfetto's trace processor, which reads the traces written
 # for it, and builds the page; Chromium shows the page; Open MPI starts many processes and has OpenSHMEM; clang and LLVM's
 # libomp compile and run OpenMP programs (chunks of loops are reported from version 16 on); xmllint checks Cube files
-# against a schema, Graphviz reads task graphs. Tests are skipped where their tools are missing.
+# against a schema, Graphviz reads task graphs, otf2-print and a Python module OTF2 archives. Tests are skipped where their tools are missing.
 PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; \
 	command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; \
 	command -v dot >/dev/null || echo graphviz; \
+	{ $(HAVE_OTF2) && command -v otf2-print && /usr/bin/python3 -c 'import otf2'; } >/dev/null 2>&1 || echo $(OTF2_PACKAGES); \
 	{ command -v clang-16 && test -e /usr/lib/llvm-16/lib/libomp.so.5; } >/dev/null || echo clang-16 libomp-16-dev; \
 	{ $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))
 tools:
@@ -102,6 +111,9 @@ SEQUENTIAL_IN := ./internal/analysis/slou ./internal/model ./internal/record/mod
 	./internal/show/api ./internal/show/live ./trace
 BENCH_LEFT := TestQuick/^(cf|size|page|watched|follow|share|stream)$$
 MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|Interrupt|Doctor|Stderr)$$
+# Both tags at once: one binary of cli less. (Commas, as runtests splits at spaces.)
+MPI_TAGS    = mpi$$($(HAVE_OTF2) && echo ,otf2)
+OTF2_TESTS := ^TestScript$$/^otf2$$
 
 # With -trimpath, what cgo made of a file may come from another clone, and names that clone's files, which may be gone.
 # Of go vet's checks only cgocall opens them: make lint asks it, without -trimpath.
@@ -112,6 +124,7 @@ checks: tools
 	@echo go vet
 	@$(VET) ./... && cd bench && $(VET) ./...
 	@$(HAVE_MPI) || exit 0; echo go vet -tags mpi; $(VET) -tags mpi $(WITH_MPI) && cd bench && $(VET) -tags mpi ./...
+	@$(HAVE_OTF2) || exit 0; echo go vet -tags otf2; $(VET) -tags otf2 $(WITH_OTF2)
 	@echo go build without cgo
 	@CGO_ENABLED=0 go build ./...
 
@@ -122,14 +135,16 @@ test: checks             ## everything that must hold before a commit, in minute
 		-- -vet=off -run '$(SEQUENTIAL)' -skip '$(LEFT_OUT)' $(SEQUENTIAL_IN) \
 		-- CGO_ENABLED=0 -vet=off -run '^TestScript$$/^(convert|pgas|usage|version)$$' ./cli \
 		-- -C bench -vet=off -skip '$(BENCH_LEFT)' ./... \
-		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -tags mpi -parallel 4 -run $(MPI_TESTS) ./cli")
+		$$($(HAVE_OTF2) && echo "-- -vet=off -tags otf2 $(WITH_OTF2)") \
+		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -tags $(MPI_TAGS) -parallel 4 -run $(MPI_TESTS)|$(OTF2_TESTS) ./cli")
 
 test-long: checks        ## all tests there are, with many more random cases: before a release
 	@WHYSLOW_TEST_LONG=1 $(RUNTESTS) -vet=off -timeout 40m $(LONG_FIRST) ./internal/run/engine ./... \
 		-- -vet=off -timeout 40m -race $(CONCURRENT) \
 		-- CGO_ENABLED=0 -vet=off -timeout 20m ./cli \
 		-- -C bench -vet=off ./... \
-		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -timeout 40m -tags mpi -parallel 4 -run MPI ./cli")
+		$$($(HAVE_OTF2) && echo "-- -vet=off -tags otf2 $(WITH_OTF2)") \
+		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -timeout 40m -tags $(MPI_TAGS) -parallel 4 -run MPI|$(OTF2_TESTS) ./cli")
 
 truth:                   ## programs that are slow for known reasons: is the reason said, nothing false, and does mending them gain what was promised?
 	WHYSLOW_TEST_LONG=1 go test -count=1 -timeout 20m -v -run '^TestTruth' ./cli

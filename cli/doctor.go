@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/convert/otf2"
 	"github.com/whyslow/whyslow/internal/record/doctor"
 )
 
@@ -49,6 +50,7 @@ Exit codes:
 			if err != nil || found == nil {
 				return err
 			}
+			found = append(found, examineOTF2())
 			if asJSON {
 				if err := writeJSON(io.Out, found); err != nil {
 					return err
@@ -69,6 +71,16 @@ Exit codes:
 	cmd.Flags().BoolVar(&ranks, "ranks", false, "join the other ranks and print what each sees")
 	cmd.Flags().Lookup("ranks").Hidden = true // doctor starts itself with it
 	return cmd
+}
+
+// examineOTF2 tells whether OTF2 archives can be read and written.
+func examineOTF2() doctor.Finding {
+	if otf2.HasOTF2() {
+		return doctor.Finding{What: "OTF2", OK: true, Value: "built in: archives are read and written"}
+	}
+	return doctor.Finding{What: "OTF2", OK: true, Value: "not built in",
+		Advice: "to read archives of Score-P, TAU and" +
+			" others, install libotf2-trace-dev and build whyslow with 'make otf2' (go build -tags otf2)"}
 }
 
 func printFindings(io console.IO, found []doctor.Finding) {

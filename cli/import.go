@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/gotrace"
+	"github.com/whyslow/whyslow/internal/convert/foreign/otf2"
 	"github.com/whyslow/whyslow/internal/convert/foreign/starpu"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/files"
@@ -24,7 +25,8 @@ import (
 )
 
 // foreignFormats are what is read beside traces of our own.
-var foreignFormats = []foreign.Format{gotrace.Format, traceevents.Format, starpu.Format}
+var foreignFormats = []foreign.Format{gotrace.Format, otf2.Format, traceevents.Format,
+	starpu.Format}
 
 func importCommand(std console.IO) *cobra.Command {
 	var list strings.Builder
@@ -90,6 +92,9 @@ func foreignFormat(name string) (r recorded, ok bool) {
 // base is what a trace of it is called after.
 func (r *recorded) base() string {
 	base := filepath.Base(filepath.Clean(r.given))
+	if abs, err := filepath.Abs(r.file); err == nil && r.Open != nil { // one of several files
+		return filepath.Base(filepath.Dir(abs))
+	}
 	if r.folder == nil {
 		base = strings.TrimSuffix(base, filepath.Ext(base))
 	}
@@ -160,6 +165,21 @@ func importInto(ctx context.Context, std console.IO, r *recorded, f *os.File, di
 	}}
 	info := trace.RunInfo{Program: filepath.Base(r.given),
 		Versions: map[string]string{"whyslow": readVersion().Version}}
+	if r.Open != nil {
+		opened, err := r.Open(ctx, r.file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			if closed := opened.Close(); closed != nil && damaged != nil {
+				damaged.Msg = closed.Error()
+			} else if closed != nil {
+				err = errors.Join(closed, os.RemoveAll(dir))
+			}
+		}()
+		info.Program = r.base()
+		in.Reader, in.Told = opened, func(n int64) { line.Set("importing %s: %s", r.given, words.English.Bytes(n)) }
+	}
 	made, err := foreign.Import(ctx, r.Format, in, r.folder, dir, info)
 	if errors.As(err, &damaged) && made && ctx.Err() == nil {
 		return damaged, nil

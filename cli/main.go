@@ -19,6 +19,7 @@ import (
 	"runtime"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/convert/otf2"
 	"github.com/whyslow/whyslow/internal/memory"
 	"github.com/whyslow/whyslow/internal/run/crew"
 )
@@ -33,6 +34,7 @@ func Main() {
 	// While a program runs the Go heap holds CFs, which come and go (the values of DFs are in C memory);
 	// while a trace is read, columns that stay to the end. Neither is worth collecting often while small.
 	memory.LimitGarbage(400)
+	otf2.Serve(os.Args)
 	crew.LeadStderr(os.Args, verbsOfUserCode)
 	code := execute(os.Args, console.Standard())
 	crew.EndStderr()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/whyslow/whyslow/internal/convert/otf2"
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
@@ -104,6 +105,8 @@ func TestScript(t *testing.T) {
 				return canRun, nil
 			case "mpi":
 				return crew.HasMPI(), nil
+			case "otf2":
+				return otf2.HasOTF2(), nil
 			case "shmem":
 				return hasShmem(), nil
 			case "omp":
@@ -130,8 +133,8 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// compiled FILE COMPILER WORDS...: the compiler makes the file of the sources among the words, or it is the one
-// that it made at an earlier run of the test.
+// compiled FILE COMPILER WORDS...: the compiler makes the file of the sources among the words, or it is the
+// one that it made at an earlier run of the test.
 func compiled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: compiled FILE COMPILER WORDS...")

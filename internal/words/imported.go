@@ -12,12 +12,19 @@ var Imported = map[string]ImportedFormat{
 		Phrase{"Go execution trace", "трасса исполнения программы на Go"},
 		Phrase{"the CPU time of threads, so U may include waiting for a core; data and its sizes",
 			"процессорное время потоков (U может включать ожидание ядра); данные и их размеры"}},
+	"otf2": {
+		Phrase{"OTF2 archive (Score-P, TAU, Extrae and others)", "архив OTF2 (Score-P, TAU, Extrae и другие)"},
+		Phrase{"the lines of calls; when threads had a core, so U may include waiting for one. Metrics, " +
+			"files, and what accelerators do are not read",
+			"строки вызовов; когда потоки имели ядро (U может включать ожидание ядра). Метрики, файлы и работа " +
+				"ускорителей не читаются"}},
 	"chrome": {
 		Phrase{"Trace Event Format (JSON of chrome://tracing, Perfetto, PyTorch, Dask, Bazel and others)",
 			"Trace Event Format (JSON программ chrome://tracing, Perfetto, PyTorch, Dask, Bazel и других)"},
-		Phrase{"why tasks without flows start when they do; slices inside of others; data and its sizes; messages " +
-			"between processes, so L; the CPU time of threads, so U may include waiting for a core. Counters and " +
-			"asynchronous slices are not read",
+		Phrase{
+			"why tasks without flows start when they do; slices inside of others; data and its sizes; messages " +
+				"between processes, so L; the CPU time of threads, so U may include waiting for a core. Counters and " +
+				"asynchronous slices are not read",
 			"почему задачи без стрелок начинаются в это время; интервалы внутри других; данные и их размеры; " +
 				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра). " +
 				"Счётчики и асинхронные интервалы не читаются"}},

@@ -31,6 +31,9 @@ type Format struct {
 	// Read writes what in has to a trace. The error is an *Error where the file is at fault. What was written
 	// up to then is kept, as of a run that was killed.
 	Read func(ctx context.Context, in io.Reader, to *Run) error
+	// Open, if not nil, gives what is read in place of the file, which is one of several. The error of its
+	// Close says what was wrong with them, if that is more than Read could know.
+	Open func(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
 // HeadBytes is how much of a file a format is known by.

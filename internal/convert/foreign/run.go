@@ -30,6 +30,8 @@ func newRun(dir string, info trace.RunInfo) (*Run, error) {
 
 // Node is a node of the run: its streams, and what their events speak of.
 type Node struct {
+	Host string // may be set
+
 	run     *Run
 	number  int
 	w       *trace.Writer
@@ -81,7 +83,7 @@ func (n *Node) Worker(number int, start int64) *trace.Stream {
 	if s == nil {
 		s = n.w.Stream(number)
 		n.workers[number] = s
-		s.Emit(start, trace.KindProgramStarted, 0, 0)
+		s.Emit(start, trace.KindProgramStarted, uint64(n.number), 0)
 	}
 	return s
 }
@@ -157,8 +159,10 @@ func (r *Run) close() (err error) {
 	for _, number := range slices.Sorted(maps.Keys(r.nodes)) {
 		n := r.nodes[number]
 		err = errors.Join(err, n.w.Close())
-		r.Info.Nodes = append(r.Info.Nodes, trace.NodeInfo{Node: number, Process: number, Workers: len(n.workers)})
-		r.Info.Processes = append(r.Info.Processes, trace.ProcessInfo{})
+		r.Info.Nodes = append(r.Info.Nodes, trace.NodeInfo{Node: number, Host: n.Host,
+			Process: len(r.Info.Processes),
+			Workers: len(n.workers)})
+		r.Info.Processes = append(r.Info.Processes, trace.ProcessInfo{Host: n.Host})
 	}
 	return errors.Join(err, trace.WriteRunInfo(r.dir, &r.Info))
 }

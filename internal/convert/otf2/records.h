@@ -1,0 +1,22 @@
+/* records.h: what read.c makes of an archive. See records.go. */
+#ifndef WHYSLOW_OTF2_RECORDS_H
+#define WHYSLOW_OTF2_RECORDS_H
+
+/* The same numbers as in records.go, which says what each record has. */
+enum {
+    WSO_END = 1, WSO_ERROR,
+    WSO_STRING, WSO_CLOCK, WSO_HOST, WSO_PROCESS, WSO_LOCATION, WSO_REGION, WSO_GROUP, WSO_COMM, WSO_INTER,
+    WSO_WINDOW,
+    WSO_EVENTS,
+    WSO_ENTER, WSO_LEAVE, WSO_SEND, WSO_ISEND, WSO_ISEND_DONE, WSO_POSTED, WSO_RECEIVE, WSO_IRECEIVE,
+    WSO_CANCELLED, WSO_COLLECTIVE, WSO_TEAM_BEGIN, WSO_TEAM_END, WSO_TASK_SWITCH, WSO_TASK_END, WSO_PUT,
+        WSO_GET,
+    WSO_ATOMIC, WSO_RMA_COLLECTIVE, WSO_ACQUIRE, WSO_RELEASE, WSO_TRANSFER_DONE
+};
+
+/* wso_read writes the records of an archive to an open file. It returns 0, or else an error has been written
+ * as
+ * the last record. */
+int wso_read(const char *anchor, int fd);
+
+#endif
