@@ -183,7 +183,7 @@ names the code fragments, links and data fragments that cost the time.`,
 		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
 		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, mpiCommand, ompCommand,
 		doctorCommand, versionCommand, manCommand, licencesCommand, predictCommand, balanceCommand, indexCommand,
-		sqlCommand, importCommand, debugCommand, configCommand} {
+		sqlCommand, importCommand, debugCommand, configCommand, schemaCommand} {
 		root.AddCommand(command(io))
 	}
 	return root

@@ -22,17 +22,21 @@ type Options struct {
 	Compact bool
 }
 
-// JSON writes everything as one JSON object, times in integer nanoseconds. It begins with the members of
-// slou.Result.
+// document is the report as JSON.
+type document struct {
+	SchemaVersion int `json:"schema_version"`
+	*slou.Result
+	Warnings []string `json:"warnings"` // reasons to doubt the figures
+	*Everything
+}
+
+// JSON writes everything as one JSON object that conforms to Schema, times in integer nanoseconds. It begins
+// with the members of slou.Result.
 func JSON(w io.Writer, all *Everything, opt Options) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(struct {
-		*slou.Result
-		Warnings []string `json:"warnings"`
-		*Everything
-	}{all.SLOU, append([]string{}, all.Warnings()...), all}); err != nil {
+	if err := e.Encode(document{SchemaVersion, all.SLOU, append([]string{}, all.Warnings()...), all}); err != nil {
 		return err
 	}
 	if opt.Compact {
