@@ -24,9 +24,9 @@ type Options struct {
 
 // document is the report as JSON.
 type document struct {
-	SchemaVersion int `json:"schema_version"`
 	*slou.Result
-	Warnings []string `json:"warnings"` // reasons to doubt the figures
+	SchemaVersion int      `json:"schema_version"` // of the schema that it conforms to
+	Warnings      []string `json:"warnings"`       // reasons to doubt the figures
 	*Everything
 }
 
@@ -36,7 +36,7 @@ func JSON(w io.Writer, all *Everything, opt Options) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(document{SchemaVersion, all.SLOU, append([]string{}, all.Warnings()...), all}); err != nil {
+	if err := e.Encode(document{all.SLOU, SchemaVersion, append([]string{}, all.Warnings()...), all}); err != nil {
 		return err
 	}
 	if opt.Compact {
