@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/gotrace"
+	"github.com/whyslow/whyslow/internal/convert/foreign/lunatext"
 	"github.com/whyslow/whyslow/internal/convert/foreign/otf2"
 	"github.com/whyslow/whyslow/internal/convert/foreign/starpu"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
@@ -26,7 +27,7 @@ import (
 
 // foreignFormats are what is read beside traces of our own.
 var foreignFormats = []foreign.Format{gotrace.Format, otf2.Format, traceevents.Format,
-	starpu.Format}
+	starpu.Format, lunatext.Format}
 
 func importCommand(std console.IO) *cobra.Command {
 	var list strings.Builder
@@ -41,7 +42,8 @@ func importCommand(std console.IO) *cobra.Command {
 
 ` + list.String() + `
 The format is found out from what is in the file. report, view and the other verbs that read traces take
-such files too, and import them for themselves. Some programs write several files: give their folder. What a format does not tell is said in the report.
+such files too, and import them for themselves. Some programs write several files: give
+their folder. What a format does not tell is said in the report.
 ` + exitCodes(1, 2, 4),
 		Example: `  go test -trace server.out ./server && whyslow report server.out
   whyslow import -o server.trace server.out`,

@@ -22,8 +22,8 @@ func GCWait(what string) string { return ofGC + what }
 // IsGCWait tells whether a wait has such a name.
 func IsGCWait(name string) bool { return strings.HasPrefix(name, ofGC) }
 
-// OwnStatesSetting is the setting of run.json that tells how long the workers of each node were in which state by the
-// account of their own run-time system: lines "NODE NS NAME".
+// OwnStatesSetting is the setting of run.json that tells how long the workers of each node were in which
+// state by the account of their own run-time system: lines "NODE NS NAME".
 const OwnStatesSetting = "own states"
 
 // OwnState is how long the workers of a node were in a state, by the account of their own run-time system.

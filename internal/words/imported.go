@@ -50,4 +50,13 @@ var Imported = map[string]ImportedFormat{
 			"tasks.rec to have these. Nor does it tell the CPU time of threads, so U may include waiting for a core",
 			"почему задачи начинаются в это время: зависимостей, данных и времени постановки задач: укажите папку, " +
 				"в которой есть и tasks.rec. Нет и процессорного времени потоков (U может включать ожидание ядра)"}},
+	"luna": {
+		Phrase{"LuNA's text log (log.00, log.01, ...)", "текстовый журнал LuNA (log.00, log.01, ...)"},
+		Phrase{"which worker executes a CF: each goes to the first that is free, so there may have been more workers; " +
+			"when DFs are sent: L begins when a DF was there and had been asked for; the names of code fragments and DFs; inputs " +
+			"that were there already in logs that whyslow wrote; the CPU time of threads, so U may include waiting " +
+			"for a core",
+			"какой рабочий исполняет ФВ: каждый достаётся первому свободному, и рабочих могло быть больше; когда ФД " +
+				"посылаются (L считается с того времени, когда ФД есть и запрошен); имён фрагментов кода и ФД; уже имевшихся входов, если " +
+				"журнал записал whyslow; процессорного времени потоков (U может включать ожидание ядра)"}},
 }

@@ -91,6 +91,9 @@ func (n *Node) Worker(number int, start int64) *trace.Stream {
 // System gives the stream of what no worker does.
 func (n *Node) System() *trace.Stream { return n.w.Stream(systemStream) }
 
+// Later gives a second stream of what no worker does, for events that become known late.
+func (n *Node) Later() *trace.Stream { return n.w.Stream(systemStream + 1) }
+
 // Finish ends the program at a time on all workers of the node. Those below the highest that were never used
 // are there too: they had nothing to do.
 func (n *Node) Finish(start, end int64) {
@@ -117,6 +120,20 @@ func (n *Node) Code(name string, kind trace.CodeKind, file string, line int) uin
 			Line: line})
 	}
 	return number
+}
+
+// Turns says that a code fragment is of another kind than was thought.
+func (n *Node) Turns(number uint32, kind trace.CodeKind) {
+	for key, known := range n.codes {
+		if known == number && key.kind != kind {
+			delete(n.codes, key)
+			n.w.DefineCode(trace.CodeDef{Code: number, Name: n.w.Name(key.name), Kind: kind, File: n.w.Name(key.file),
+				Line: key.line})
+			key.kind = kind
+			n.codes[key] = number
+			return
+		}
+	}
 }
 
 // Site gives the number of a place that makes CFs of a code fragment.

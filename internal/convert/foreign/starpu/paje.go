@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"io"
 	"slices"
 	"strconv"
@@ -50,10 +51,11 @@ type container struct {
 	worker workerKey
 }
 
-// paje goes through paje.trace. A Pajé trace first defines its kinds of events, each with a number and fields.
+// paje goes through paje.trace. A Pajé trace first defines its kinds of events, each with a number and
+// fields.
 type paje struct {
 	*run
-	l          *lines
+	l          *foreign.Lines
 	kinds      map[string]*pajeKind
 	containers map[string]*container
 	states     map[string]string // names of states of workers, by alias
@@ -69,11 +71,11 @@ type pajeKind struct {
 }
 
 // readPaje reads paje.trace; tasks too where nothing else tells them.
-func (r *run) readPaje(l *lines, tasksToo bool) error {
+func (r *run) readPaje(l *foreign.Lines, tasksToo bool) error {
 	p := &paje{run: r, l: l, kinds: map[string]*pajeKind{}, containers: map[string]*container{},
 		states: map[string]string{}, links: map[string]int32{}, tasksToo: tasksToo}
 	for {
-		line, err := l.read()
+		line, err := l.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -95,7 +97,7 @@ func (r *run) readPaje(l *lines, tasksToo bool) error {
 		}
 	}
 	if len(r.workers) == 0 {
-		return l.fail("a Pajé trace without workers of StarPU")
+		return l.Fail("a Pajé trace without workers of StarPU")
 	}
 	for key, w := range r.workers {
 		p.count(key, w, r.last)
@@ -114,7 +116,7 @@ func (p *paje) split(line []byte) error {
 		case '"':
 			end := bytes.IndexByte(line[1:], '"')
 			if end < 0 {
-				return p.l.fail("a quotation mark is missing")
+				return p.l.Fail("a quotation mark is missing")
 			}
 			p.words = append(p.words, line[1:end+1])
 			line = line[end+2:]
@@ -141,7 +143,7 @@ func (p *paje) define() error {
 	case first == "%EndEventDef":
 		p.defining = nil
 	default:
-		return p.l.fail("%.60q defines no event", bytes.Join(p.words, []byte{' '}))
+		return p.l.Fail("%.60q defines no event", bytes.Join(p.words, []byte{' '}))
 	}
 	return nil
 }
@@ -159,7 +161,7 @@ func (p *paje) get(k *pajeKind, names ...string) string {
 func (p *paje) time(k *pajeKind) (int64, error) {
 	t, ok := milliseconds([]byte(p.get(k, "Time")))
 	if !ok || t < 0 {
-		return 0, p.l.fail("there is no time, or none in milliseconds")
+		return 0, p.l.Fail("there is no time, or none in milliseconds")
 	}
 	return t, nil
 }
@@ -167,7 +169,7 @@ func (p *paje) time(k *pajeKind) (int64, error) {
 func (p *paje) event() error {
 	k := p.kinds[string(p.words[0])]
 	if k == nil {
-		return p.l.fail("there is no kind of event %.40q", p.words[0])
+		return p.l.Fail("there is no kind of event %.40q", p.words[0])
 	}
 	switch k.name {
 	case "PajeDefineEntityValue":
@@ -202,7 +204,7 @@ func (p *paje) create(k *pajeKind) error {
 	}
 	rank, err := strconv.Atoi(prefix)
 	if err != nil || rank < 0 || rank >= mostRank {
-		return p.l.fail("%.40q is of no rank", alias)
+		return p.l.Fail("%.40q is of no rank", alias)
 	}
 	c.worker = workerKey{rank, -1}
 	if c.kind == ofMPI {
@@ -210,7 +212,7 @@ func (p *paje) create(k *pajeKind) error {
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(rest, "w"))
 	if err != nil || n < 0 || n >= mostRank {
-		return p.l.fail("%.40q is no worker", alias)
+		return p.l.Fail("%.40q is no worker", alias)
 	}
 	c.worker.worker = n
 	t, err := p.time(k)
@@ -255,7 +257,7 @@ func (p *paje) sleeps(w *worker, t int64) {
 func (p *paje) state(k *pajeKind) error {
 	c := p.containers[p.get(k, "Container")]
 	if c == nil || c.kind != ofWorker {
-		return p.l.fail("%.40q is no worker", p.get(k, "Container"))
+		return p.l.Fail("%.40q is no worker", p.get(k, "Container"))
 	}
 	t, err := p.time(k)
 	if err != nil {
@@ -277,7 +279,7 @@ func (p *paje) state(k *pajeKind) error {
 		return p.begins(c.worker, w, t, id, name)
 	case k.name == "PajePushState":
 		if len(w.stack) > 1<<10 {
-			return p.l.fail("states are nested too deeply")
+			return p.l.Fail("states are nested too deeply")
 		}
 		w.stack = append(w.stack, name)
 	default:
@@ -297,7 +299,7 @@ func (p *paje) begins(key workerKey, w *worker, t int64, id, name string) error 
 	}
 	j, ok := jobOf([]byte(id))
 	if !ok {
-		return p.l.fail("%.40q is no number of a task", id)
+		return p.l.Fail("%.40q is no number of a task", id)
 	}
 	if err := p.ends(key, w, t); err != nil {
 		return err
@@ -312,7 +314,7 @@ func (p *paje) ends(key workerKey, w *worker, t int64) error {
 		return nil
 	}
 	if len(p.tasks) == mostTasks {
-		return p.l.fail("there are more than %d tasks", mostTasks)
+		return p.l.Fail("there are more than %d tasks", mostTasks)
 	}
 	p.tasks = append(p.tasks, task{job: w.task%mostNumber + job(key.rank)*mostNumber, name: w.name,
 		worker: int32(key.worker), submit: none, start: w.begun, end: max(t, w.begun)})
@@ -328,7 +330,7 @@ func (p *paje) link(k *pajeKind) error {
 	}
 	c := p.containers[p.get(k, "StartContainer", "EndContainer")]
 	if c == nil || c.kind != ofMPI {
-		return p.l.fail("a message without its rank")
+		return p.l.Fail("a message without its rank")
 	}
 	key := p.get(k, "Key")
 	if k.name == "PajeEndLink" {
@@ -342,22 +344,23 @@ func (p *paje) link(k *pajeKind) error {
 	}
 	m := message{from: c.worker.rank, sent: t, received: none, tag: -1}
 	if tag := p.get(k, "MPITAG"); tag != "" {
-		if n, ok := decimal([]byte(tag), 0); ok {
+		if n, ok := foreign.Decimal([]byte(tag), 0); ok {
 			m.tag = n
 		}
 	}
-	if n, ok := decimal([]byte(p.get(k, "Value")), 0); ok {
+	if n, ok := foreign.Decimal([]byte(p.get(k, "Value")), 0); ok {
 		m.size = max(n, 0)
 	}
 	if len(p.messages) == mostTasks {
-		return p.l.fail("there are more than %d messages", mostTasks)
+		return p.l.Fail("there are more than %d messages", mostTasks)
 	}
 	p.links[key] = int32(len(p.messages))
 	p.messages = append(p.messages, m)
 	return nil
 }
 
-// told is how long the workers of each node were in which of StarPU's own states, as model.OwnStatesSetting has it.
+// told is how long the workers of each node were in which of StarPU's own states, as model.OwnStatesSetting
+// has it.
 func (r *run) told() string {
 	var list []string
 	for key, ns := range r.states {

@@ -3,16 +3,17 @@ package starpu
 import (
 	"bytes"
 	"errors"
+	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"io"
 	"strconv"
 )
 
-// records reads the records of a file in the format of GNU recutils: lines "Key: value", an empty one after each
-// record. field gets every line, end the end of each record; their errors are those of the line.
-func records(l *lines, field func(key, value []byte) error, end func() error) error {
+// records reads the records of a file in the format of GNU recutils: lines "Key: value", an empty one after
+// each record. field gets every line, end the end of each record; their errors are those of the line.
+func records(l *foreign.Lines, field func(key, value []byte) error, end func() error) error {
 	some := false
 	for {
-		line, err := l.read()
+		line, err := l.Read()
 		last := errors.Is(err, io.EOF)
 		if err != nil && !last {
 			return err
@@ -33,7 +34,7 @@ func records(l *lines, field func(key, value []byte) error, end func() error) er
 		}
 		colon := bytes.IndexByte(line, ':')
 		if colon <= 0 || bytes.IndexByte(line[:colon], ' ') >= 0 {
-			return l.fail("%.60q is no field of a record", line)
+			return l.Fail("%.60q is no field of a record", line)
 		}
 		some = true
 		if err := field(line[:colon], bytes.TrimSpace(line[colon+1:])); err != nil {
@@ -106,7 +107,7 @@ type access struct {
 const mostTasks = 1 << 25
 
 // readTasks reads tasks.rec.
-func (r *run) readTasks(l *lines) error {
+func (r *run) readTasks(l *foreign.Lines) error {
 	var t task
 	var name, model []byte
 	var handles []uint64
@@ -123,15 +124,15 @@ func (r *run) readTasks(l *lines) error {
 	moment := func(value []byte, at *int64) error {
 		ns, ok := milliseconds(value)
 		if !ok || ns < 0 {
-			return l.fail("%.40q is no time in milliseconds", value)
+			return l.Fail("%.40q is no time in milliseconds", value)
 		}
 		*at = ns
 		return nil
 	}
 	number := func(value []byte, to *int32, most int64) error {
-		n, ok := decimal(value, 0)
+		n, ok := foreign.Decimal(value, 0)
 		if !ok || n >= most {
-			return l.fail("%.40q is no number, or too large", value)
+			return l.Fail("%.40q is no number, or too large", value)
 		}
 		*to = int32(max(n, -1))
 		return nil
@@ -147,16 +148,16 @@ func (r *run) readTasks(l *lines) error {
 		case "JobId":
 			ok := false
 			if t.job, ok = jobOf(value); !ok {
-				return l.fail("%.40q is no number of a task", value)
+				return l.Fail("%.40q is no number of a task", value)
 			}
 		case "DependsOn":
 			if len(r.deps)+len(value)/2 > mostEdges {
-				return l.fail("there are too many dependences")
+				return l.Fail("there are too many dependences")
 			}
 			return words(value, func(word []byte) error {
 				j, ok := jobOf(word)
 				if !ok {
-					return l.fail("%.40q is no number of a task", word)
+					return l.Fail("%.40q is no number of a task", word)
 				}
 				r.deps = append(r.deps, j)
 				return nil
@@ -177,7 +178,7 @@ func (r *run) readTasks(l *lines) error {
 			return words(value, func(word []byte) error {
 				h, err := strconv.ParseUint(string(word), 16, 64)
 				if err != nil {
-					return l.fail("%.40q is no number of a handle", word)
+					return l.Fail("%.40q is no number of a handle", word)
 				}
 				handles = append(handles, h)
 				return nil
@@ -191,9 +192,9 @@ func (r *run) readTasks(l *lines) error {
 			})
 		case "Sizes":
 			return words(value, func(word []byte) error {
-				n, ok := decimal(word, 0)
+				n, ok := foreign.Decimal(word, 0)
 				if !ok || n < 0 {
-					return l.fail("%.40q is no size", word)
+					return l.Fail("%.40q is no size", word)
 				}
 				sizes = append(sizes, n)
 				return nil
@@ -208,16 +209,16 @@ func (r *run) readTasks(l *lines) error {
 			return nil
 		}
 		if len(r.tasks) == mostTasks || len(r.data)+len(handles) > mostEdges {
-			return l.fail("there are more than %d tasks, or uses of data", len(r.tasks))
+			return l.Fail("there are more than %d tasks, or uses of data", len(r.tasks))
 		}
 		if t.job.rank() == 0 {
 			t.job += job(rank) * mostNumber
 		}
 		if _, known := r.byJob[t.job]; known {
-			return l.fail("there are two tasks with JobId %d", t.job.index())
+			return l.Fail("there are two tasks with JobId %d", t.job.index())
 		}
 		if t.start != none && t.end != none && t.end < t.start {
-			return l.fail("the task ends before it starts")
+			return l.Fail("the task ends before it starts")
 		}
 		switch {
 		case len(name) > 0 && string(name) != "unknown":
@@ -260,7 +261,7 @@ func (r *run) piece(rank int, handle uint64) int32 {
 }
 
 // readData reads data.rec: what pieces of data are called, and which of several ranks are the same.
-func (r *run) readData(l *lines) error {
+func (r *run) readData(l *foreign.Lines) error {
 	var p piece
 	handle := uint64(0)
 	clear := func() { p, handle = piece{tag: -1}, 0 }
@@ -269,27 +270,27 @@ func (r *run) readData(l *lines) error {
 		switch string(key) {
 		case "Handle":
 			if handle, err = strconv.ParseUint(string(value), 16, 64); err != nil {
-				return l.fail("%.40q is no number of a handle", value)
+				return l.Fail("%.40q is no number of a handle", value)
 			}
 		case "MPIRank":
-			n, ok := decimal(value, 0)
+			n, ok := foreign.Decimal(value, 0)
 			if !ok || n >= mostRank {
-				return l.fail("%.40q is no rank", value)
+				return l.Fail("%.40q is no rank", value)
 			}
 			p.rank = int(max(n, 0))
 		case "MPITag":
-			n, ok := decimal(value, 0)
+			n, ok := foreign.Decimal(value, 0)
 			if !ok {
-				return l.fail("%.40q is no tag", value)
+				return l.Fail("%.40q is no tag", value)
 			}
 			p.tag = n
 		case "Name":
 			p.name = string(value)
 		case "Coordinates":
 			return words(value, func(word []byte) error {
-				n, ok := decimal(word, 0)
+				n, ok := foreign.Decimal(word, 0)
 				if !ok || len(p.place) == 8 {
-					return l.fail("%.60q are no coordinates", value)
+					return l.Fail("%.60q are no coordinates", value)
 				}
 				p.place = append(p.place, n)
 				return nil
@@ -298,10 +299,13 @@ func (r *run) readData(l *lines) error {
 		return nil
 	}, func() error {
 		if len(r.pieces) == mostTasks {
-			return l.fail("there are more than %d pieces of data", mostTasks)
+			return l.Fail("there are more than %d pieces of data", mostTasks)
 		}
 		r.pieces[r.piece(p.rank, handle)] = p
 		clear()
 		return nil
 	})
 }
+
+// milliseconds reads a time, as nanoseconds.
+func milliseconds(text []byte) (int64, bool) { return foreign.Decimal(text, 6) }

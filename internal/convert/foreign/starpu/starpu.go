@@ -2,16 +2,17 @@
 //
 // # What becomes what
 //
-// A rank of MPI is a node, a worker of StarPU a worker. A task is a CF, its code fragment the codelet. A piece of
-// data (a handle) has versions: each is a DF, made by a task that writes the data, and an input of those that read
-// it. Which version a task reads follows from the times: StarPU lets nobody read what is being written. A dependence
-// between tasks without such data is a DF "NAME done". Tasks that no worker executed are points of synchronisation:
-// who waits for one waits for the last task that it waits for.
+// A rank of MPI is a node, a worker of StarPU a worker. A task is a CF, its code fragment the codelet. A
+// piece of data (a handle) has versions: each is a DF, made by a task that writes the data, and an input of
+// those that read it. Which version a task reads follows from the times: StarPU lets nobody read what is
+// being written. A dependence between tasks without such data is a DF "NAME done". Tasks that no worker
+// executed are points of synchronisation: who waits for one waits for the last task that it waits for.
 //
 // A task is ready when it has been submitted, what it waits for has ended, and what it reads has arrived.
 //
-// paje.trace adds what tasks.rec lacks: workers that executed nothing, when workers slept, messages between ranks,
-// and how long workers were in which of StarPU's own states (model.OwnStatesSetting). data.rec says which data a message carries.
+// paje.trace adds what tasks.rec lacks: workers that executed nothing, when workers slept, messages between
+// ranks, and how long workers were in which of StarPU's own states (model.OwnStatesSetting). data.rec says
+// which data a message carries.
 //
 // paje.trace alone tells of tasks and states only. It does not say why tasks start when they do.
 package starpu
@@ -108,10 +109,9 @@ func (r *run) name(text []byte) int32 {
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 	r := newRun()
-	l := newLines(ctx, in, "")
-	head, _ := l.in.Peek(len("%EventDef")) // what is there
+	l := foreign.NewLines(ctx, in, "")
 	var err error
-	if isPaje(head) {
+	if isPaje(l.Peek(len("%EventDef"))) {
 		to.Info.Settings[model.Imported] = statesOnly
 		err = r.readPaje(l, true)
 	} else {
@@ -126,7 +126,7 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 		return err
 	}
 	if err == nil && len(r.tasks) == 0 {
-		err = &foreign.Error{Offset: l.next, Msg: "there are no tasks in it"}
+		err = &foreign.Error{Offset: l.Offset(), Msg: "there are no tasks in it"}
 	}
 	to.Info.Settings[model.OwnStatesSetting] = r.told()
 	return cmp.Or(r.write(ctx, to), err)
@@ -136,10 +136,10 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 func (r *run) beside(ctx context.Context, to *foreign.Run) error {
 	for _, file := range []struct {
 		name string
-		read func(*lines) error
+		read func(*foreign.Lines) error
 	}{
 		{"data.rec", r.readData},
-		{"paje.trace", func(l *lines) error {
+		{"paje.trace", func(l *foreign.Lines) error {
 			to.Info.Settings[model.Imported] = both
 			return r.readPaje(l, false)
 		}},
@@ -150,7 +150,7 @@ func (r *run) beside(ctx context.Context, to *foreign.Run) error {
 		} else if err != nil {
 			return err
 		}
-		err = file.read(newLines(ctx, f, file.name))
+		err = file.read(foreign.NewLines(ctx, f, file.name))
 		if f.Close(); err != nil {
 			return err
 		}

@@ -91,8 +91,8 @@ func ns(t testing.TB, ms string) int64 {
 	return int64(f*1e6 + 0.5)
 }
 
-// TestRecorded: real runs that StarPU 1.3.10 recorded (testdata/README). Every task is there with its times and
-// worker, starts after those that it depends on, and reads data that a task with the handle has made.
+// TestRecorded: real runs that StarPU 1.3.10 recorded (testdata/README). Every task is there with its times
+// and worker, starts after those that it depends on, and reads data that a task with the handle has made.
 func TestRecorded(t *testing.T) {
 	for name, want := range map[string]struct{ nodes, messages int }{"cholesky": {1, 0}, "stencil": {2, 66}} {
 		t.Run(name, func(t *testing.T) {
@@ -251,8 +251,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestRandom: whatever tasks wait for whatever, the trace has no contradiction, and the factors agree with the
-// file.
+// TestRandom: whatever tasks wait for whatever, the trace has no contradiction, and the factors agree with
+// the file.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var b strings.Builder

@@ -12,9 +12,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// How the trace comes about. First, in order of time, tasks and messages are gone through: each task reads the
-// versions of data that are there and makes new ones; each message brings a version to another rank. Then the
-// events of each stream are written.
+// How the trace comes about. First, in order of time, tasks and messages are gone through: each task reads
+// the versions of data that are there and makes new ones; each message brings a version to another rank.
+// Then the events of each stream are written.
 
 // version is what is known of a version of a piece of data at a rank.
 type version struct {
@@ -251,7 +251,8 @@ func (w *writer) make(piece int32, maker int32, there int64) (*version, error) {
 	return &w.current[piece], nil
 }
 
-// there gives the version of a piece of data that is there. What nobody has made was there from the beginning.
+// there gives the version of a piece of data that is there. What nobody has made was there from the
+// beginning.
 func (w *writer) there(piece int32, size int64) (*version, error) {
 	v := &w.current[piece]
 	if v.df != 0 {
@@ -319,8 +320,8 @@ func (w *writer) task(i int32) error {
 	return nil
 }
 
-// proxy gives the task that stands for one: of those that a point of synchronisation waits for, the one that ends
-// last; -1 if there is none.
+// proxy gives the task that stands for one: of those that a point of synchronisation waits for, the one
+// that ends last; -1 if there is none.
 func (w *writer) proxy(i int32) int32 {
 	if w.tasks[i].executed() {
 		return i

@@ -1,4 +1,4 @@
-package starpu
+package foreign
 
 import (
 	"bufio"
@@ -6,30 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/whyslow/whyslow/internal/convert/foreign"
 )
 
 // longestLine is how long a line may be. That of a task which waits for a million others has 10 MB.
 const longestLine = 1 << 26
 
-// lines reads a text line by line.
-type lines struct {
+// Lines reads a text line by line.
+type Lines struct {
 	ctx    context.Context
 	in     *bufio.Reader
-	file   string // as foreign.Error has it
+	file   string // as Error has it
 	number int
 	at     int64 // where the line begins, in bytes
 	next   int64
 	long   []byte
 }
 
-func newLines(ctx context.Context, in io.Reader, file string) *lines {
-	return &lines{ctx: ctx, in: bufio.NewReaderSize(in, 1<<16), file: file}
+// NewLines makes a reader of in; file is what its errors call it.
+func NewLines(ctx context.Context, in io.Reader, file string) *Lines {
+	return &Lines{ctx: ctx, in: bufio.NewReaderSize(in, 1<<16), file: file}
 }
 
-// read gives the next line without its end; io.EOF after the last.
-func (l *lines) read() ([]byte, error) {
+// Read gives the next line without its end; io.EOF after the last.
+func (l *Lines) Read() ([]byte, error) {
 	if l.number++; l.number%4096 == 0 && l.ctx.Err() != nil {
 		return nil, context.Cause(l.ctx)
 	}
@@ -39,7 +38,7 @@ func (l *lines) read() ([]byte, error) {
 		l.long = append(l.long[:0], line...)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			if len(l.long) > longestLine {
-				return nil, l.fail("the line is longer than %d MB", longestLine>>20)
+				return nil, l.Fail("the line is longer than %d MB", longestLine>>20)
 			}
 			line, err = l.in.ReadSlice('\n')
 			l.long = append(l.long, line...)
@@ -61,13 +60,14 @@ func (l *lines) read() ([]byte, error) {
 	return line, nil
 }
 
-// fail says what is wrong with the line.
-func (l *lines) fail(format string, args ...any) error {
-	return &foreign.Error{File: l.file, Line: l.number, Offset: l.at, Msg: fmt.Sprintf(format, args...)}
+// Fail says what is wrong with the line.
+func (l *Lines) Fail(format string, args ...any) error {
+	return &Error{File: l.file, Line: l.number, Offset: l.at, Msg: fmt.Sprintf(format, args...)}
 }
 
-// decimal reads a number such as "-93.856443" as a whole number of 10^-digits. What is beyond that is cut off.
-func decimal(text []byte, digits int) (n int64, ok bool) {
+// Decimal reads a number such as "-93.856443" as a whole number of 10^-digits. What is beyond that is cut
+// off.
+func Decimal(text []byte, digits int) (n int64, ok bool) {
 	negative := len(text) > 0 && text[0] == '-'
 	if negative {
 		text = text[1:]
@@ -99,5 +99,11 @@ func decimal(text []byte, digits int) (n int64, ok bool) {
 	return n, some
 }
 
-// milliseconds reads a time, as nanoseconds.
-func milliseconds(text []byte) (int64, bool) { return decimal(text, 6) }
+// Peek gives the next n bytes, or what is left, without reading them.
+func (l *Lines) Peek(n int) []byte {
+	head, _ := l.in.Peek(n) // what is there
+	return head
+}
+
+// Offset is how much was read, in bytes.
+func (l *Lines) Offset() int64 { return l.next }
