@@ -128,9 +128,12 @@ when it is complete.
 		ValidArgsFunction: completeTrace,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "`format`: "+strings.Join(names, " or "))
+	f.StringVar(&o.to, "format", "", "the `format`: "+strings.Join(names, " or "))
+	f.StringVar(&o.to, "to", "", "the same")
+	f.Lookup("to").Hidden = true // elsewhere it names a collector
 	f.StringVarP(&o.out, "output", "o", "", "`file` or folder to write; of a file - for standard output")
 	o.memory.addTo(f)
+	completeWords(cmd, "format", names)
 	completeWords(cmd, "to", names)
 	return cmd
 }

@@ -35,7 +35,7 @@ func dumpCommand(io console.IO) *cobra.Command {
 		Long: `Print the text twin of a trace: one line per event; all other lines start with #. Nothing is lost:
 --parse turns the text back into a trace with the same twin.
 
---from, --to, --node, --worker, --kind, --cf and --df select events; the definitions that these use
+--since, --until, --node, --worker, --kind, --cf and --df select events; the definitions that these use
 are printed too, so --parse makes a smaller trace. --json prints each event as a JSON object on a
 line, with names instead of numbers:
   {"time":1000,"node":0,"stream":1,"event":"CFEvents.onStarted",
@@ -48,7 +48,7 @@ trace holds neither the contents of DFs nor request counts: a DF shows as DF<siz
 count as -1.
 ` + exitCodes(1, 2, 4),
 		Example: `  whyslow dump prog.001.trace | grep onMigrated
-  whyslow dump --from 10ms --to 12ms --node 1 --kind 'CF.*' prog.001.trace
+  whyslow dump --since 10ms --until 12ms --node 1 --kind 'CF.*' prog.001.trace
   whyslow dump --df 'A[0][1]' --json prog.001.trace | jq .time
   whyslow dump --stats prog.001.trace
   whyslow dump --parse twin.txt -o new.trace

@@ -19,19 +19,19 @@ import (
 
 // eventFilter says which events to look at. Different flags must all hold; of one flag's values, one.
 type eventFilter struct {
-	from, to string
-	nodes    []int
-	workers  []int
-	kinds    []string
-	cfs      []string
-	dfs      []string
+	since, until string
+	nodes        []int
+	workers      []int
+	kinds        []string
+	cfs          []string
+	dfs          []string
 }
 
 func (f *eventFilter) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "events from this `time` on: since the start of the run, such as"+
+	flags.StringVar(&f.since, "since", "", "events from this `time` on: since the start of the run, such as"+
 		" 1.5ms, or as in the text, in nanoseconds")
-	flags.StringVar(&f.to, "to", "", "events up to this `time`")
+	flags.StringVar(&f.until, "until", "", "events up to this `time`")
 	flags.IntSliceVar(&f.nodes, "node", nil, "events of these nodes: `number`,...")
 	flags.IntSliceVar(&f.workers, "worker", nil, "events of these workers of each node: `number`,...;"+
 		" higher numbers are the run-time system's own streams")
@@ -43,7 +43,7 @@ func (f *eventFilter) addTo(cmd *cobra.Command) {
 }
 
 func (f *eventFilter) empty() bool {
-	return f.from == "" && f.to == "" && f.nodes == nil && f.workers == nil && f.kinds == nil &&
+	return f.since == "" && f.until == "" && f.nodes == nil && f.workers == nil && f.kinds == nil &&
 		f.cfs == nil && f.dfs == nil
 }
 
@@ -56,7 +56,7 @@ func (f *eventFilter) options(r *trace.Reader) (o twin.Options, err error) {
 	for _, end := range []struct {
 		flag, text string
 		to         *int64
-	}{{"from", f.from, &in.From}, {"to", f.to, &in.To}} {
+	}{{"since", f.since, &in.From}, {"until", f.until, &in.To}} {
 		if end.text != "" {
 			if *end.to, err = timeIn(r, end.flag, end.text); err != nil {
 				return o, err
@@ -65,7 +65,7 @@ func (f *eventFilter) options(r *trace.Reader) (o twin.Options, err error) {
 		}
 	}
 	if in.From > in.To {
-		return o, console.Misuse("--from=%s is after --to=%s", f.from, f.to)
+		return o, console.Misuse("--since=%s is after --until=%s", f.since, f.until)
 	}
 	for _, n := range f.nodes {
 		if !slices.Contains(r.Nodes(), n) {

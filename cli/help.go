@@ -46,8 +46,8 @@ var flagGroups = []struct{ title, flags string }{
 		" stuck-after" +
 		" machine cores speed cost no-latency no-overhead"},
 	{"Program", "define cpp-dir cpp-source optimize no-waits build-verbose"},
-	{"Output", "quiet by full all json html csv lang inputs rule window windows width memory fail-if from" +
-		" iteration"},
+	{"Output", "quiet by full all json html csv lang inputs rule window windows width memory fail-if since" +
+		" until iteration"},
 	{"Trace", "output no-trace local-dir thread-clock clock-sync clock-precision clock-drift trace-buffer" +
 		" trace-pool trace-level trace-sync trace-full trace-flush"},
 	{"Events and modules", "events group preset modules set explain-config"},
@@ -79,9 +79,6 @@ func groupFlags(f *pflag.FlagSet) []flagGroup {
 	}
 	f.VisitAll(func(x *pflag.Flag) {
 		i := slices.IndexFunc(flagGroups, func(g struct{ title, flags string }) bool {
-			if x.Name == "to" && f.Lookup("from") != nil { // a time
-				return g.title == "Output"
-			}
 			return slices.Contains(strings.Fields(g.flags), x.Name)
 		})
 		groups[i+1].flags.AddFlag(x)

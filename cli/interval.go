@@ -16,21 +16,21 @@ import (
 
 // intervalOptions say which part of a run is reported; none: all of it.
 type intervalOptions struct {
-	from, to, iteration string
+	since, until, iteration string
 }
 
 func (o *intervalOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.from, "from", "", "report what comes after this `time` only: since the start of the run,"+
+	f.StringVar(&o.since, "since", "", "report what comes after this `time` only: since the start of the run,"+
 		" such as 1.5ms, as part of it, 25%, or the start of a CF, 'cf step[3]'")
-	f.StringVar(&o.to, "to", "", "and what comes before this `time`, or before the end of a CF")
+	f.StringVar(&o.until, "until", "", "and what comes before this `time`, or before the end of a CF")
 	f.StringVar(&o.iteration, "iteration", "", "report only the time from the first start to the last end of"+
 		" the CFs with this `label`, such as step[3], and of what they created")
 }
 
 func (o *intervalOptions) check(verb string) error {
-	if o.iteration != "" && (o.from != "" || o.to != "") {
-		return console.Misuse("%s: give either --iteration or --from and --to", verb)
+	if o.iteration != "" && (o.since != "" || o.until != "") {
+		return console.Misuse("%s: give either --iteration or --since and --until", verb)
 	}
 	return nil
 }
@@ -46,21 +46,21 @@ func (o *intervalOptions) within(m *model.Model, g procs.Group) (*slou.Interval,
 		if cfs, err = named(m, "iteration", o.iteration, o.iteration, g); err == nil {
 			v.FromNS, v.ToNS = cfs.From-m.Start, cfs.To-m.Start
 		}
-	case o.from == "" && o.to == "":
+	case o.since == "" && o.until == "":
 		return nil, nil
 	default:
-		if o.from != "" {
-			v.FromNS, err = timeOf(m, "from", o.from, g)
+		if o.since != "" {
+			v.FromNS, err = timeOf(m, "since", o.since, g)
 		}
-		if o.to != "" && err == nil {
-			v.ToNS, err = timeOf(m, "to", o.to, g)
+		if o.until != "" && err == nil {
+			v.ToNS, err = timeOf(m, "until", o.until, g)
 		}
 	}
 	switch {
 	case err != nil:
 		return nil, err
 	case v.FromNS > m.Wall():
-		return nil, console.Misuse("report: --from=%s: the run took %s", o.from,
+		return nil, console.Misuse("report: --since=%s: the run took %s", o.since,
 			words.English.Duration(m.Wall()))
 	case v.FromNS >= v.ToNS:
 		return nil, console.Misuse("report: the interval from %s to %s is empty",
@@ -74,7 +74,7 @@ func (o *intervalOptions) within(m *model.Model, g procs.Group) (*slou.Interval,
 func timeOf(m *model.Model, flag, s string, g procs.Group) (int64, error) {
 	if name, ok := strings.CutPrefix(s, "cf "); ok {
 		v, err := named(m, flag, s, name, g)
-		if flag == "from" {
+		if flag == "since" {
 			v.To = v.From
 		}
 		return v.To - m.Start, err

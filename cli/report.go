@@ -171,7 +171,7 @@ Waiting, and name the causes.
 A damaged or truncated trace is read as far as possible; the report says what is missing. A trace
 that does not fit into --memory is analysed with the help of the disk (on Linux).
 
---from and --to, or --iteration, report an interval: its factors, splits, links and causes, to the
+--since and --until, or --iteration, report an interval: its factors, splits, links and causes, to the
 nanosecond those that the page shows of it. Sections that need the whole run are left out, and
 named.
 
@@ -186,7 +186,7 @@ reads the files of some of the nodes. The report is the same.
   whyslow report --html report.html prog.001.trace
   whyslow report --html report.html --lang ru prog.001.trace
   whyslow report --full prog.001.trace | less
-  whyslow report --from 10ms --to 50% prog.001.trace
+  whyslow report --since 10ms --until 50% prog.001.trace
   whyslow report --iteration 'step[3]' prog.001.trace
   whyslow report --json prog.001.trace | jq .factors
   mpirun -n 4 whyslow report prog.001.trace`,
