@@ -59,6 +59,7 @@ func TestPage(t *testing.T) {
 		{"reasons", pageReasons}, {"everybody", pageEverybody}, {"tools", pageTools},
 		{"whatif", pageWhatIf}, {"sql", pageSQL}, {"decisions", pageDecisions}, {"runs", pageRuns},
 		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
+		{"debug", pageDebug},
 		{"pictures", pagePictures},
 	} {
 		t.Run(test.name, func(t *testing.T) {

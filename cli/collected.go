@@ -180,7 +180,7 @@ func (o *collectedOptions) run(ctx context.Context, io console.IO, l *launch.Lau
 	}
 	var page *livePage
 	if o.live.on {
-		if page, err = startLive(io, &o.live, dir); err != nil {
+		if page, err = startLive(io, &o.live, dir, nil); err != nil {
 			unmake()
 			return err
 		}

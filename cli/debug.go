@@ -14,8 +14,10 @@ import (
 type debugOptions struct {
 	commands string // file with commands; "": they are typed
 	dap      bool   // an editor debugs, over standard input and output
+	page     bool   // the page debugs
 
-	file *os.File // commands
+	file    *os.File // commands
+	browser debugPage
 }
 
 func debugCommand(io console.IO) *cobra.Command {
@@ -29,31 +31,44 @@ ones go on. Type commands, or take them from a file; help lists them. They are r
 program reads nothing there, unless --commands names a file. The program's output goes to standard output, that of
 the debugger to standard error.
 
-With --dap, an editor debugs: it speaks the Debug Adapter Protocol on standard input and output.
+With --page, the page of the live run debugs, as with 'whyslow run --live --debug'. With --dap, an editor does: it
+speaks the Debug Adapter Protocol on standard input and output. The program's standard input is then free.
 
 The time at which the program was stopped is W.debug in the report. All flags of 'whyslow run' that do not decide
 about the order of CFs work as they do there.
 ` + exitCodes(1, 2, 3, 4)
 	cmd.Example = `  whyslow debug prog.fa 100
   whyslow debug -w 2 --commands script.txt prog.fa 100
+  whyslow debug --page prog.fa 100
   whyslow debug --dap prog.fa 100`
 	f := cmd.Flags()
 	f.StringVar(&o.debug.commands, "commands", "", "take the commands from this `file`; after the last one the"+
 		" program goes on to its end")
+	f.BoolVar(&o.debug.page, "page", false, "debug in the browser, on the page of the run; it stays until Ctrl+C")
 	f.BoolVar(&o.debug.dap, "dap", false, "speak the Debug Adapter Protocol on standard input and output")
 	return cmd
 }
 
 // checkDebug finds what does not go with a debugger.
 func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
+	if o.debugLive {
+		if !o.live.on {
+			return console.Misuse("run: --debug debugs from the page: give --live too, or use 'whyslow debug' for the" +
+				" terminal")
+		}
+		o.debug = &debugOptions{page: true}
+	}
 	if o.debug == nil {
 		return nil
+	}
+	if o.debug.page {
+		o.live.on = true
 	}
 	if c.Many() {
 		return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n")
 	}
-	if o.debug.dap && o.debug.commands != "" {
-		return console.Misuse("debug: --dap and --commands: choose one")
+	if o.debug.page && (o.debug.dap || o.debug.commands != "") || o.debug.dap && o.debug.commands != "" {
+		return console.Misuse("debug: --page, --dap and --commands: choose one")
 	}
 	for _, flag := range []string{"order", "fuzz-order", "repeat", "hold", "no-trace"} {
 		if f.Changed(flag) {

@@ -100,8 +100,8 @@ type page struct {
 	done    chan error
 }
 
-// serve starts serving the page.
-func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Collector) (*page, error) {
+// serve starts serving the page of what cfg has; who may look comes from the options.
+func (o *pageOptions) serve(io console.IO, cfg api.Config) (*page, error) {
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil && !o.chosen {
 		// The usual port is taken, likely by another page: any will do.
@@ -117,9 +117,9 @@ func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Co
 			o.listen, err))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	server := api.New(api.Config{Runs: runs, Token: o.secret, Collector: collector, TLS: o.tls,
-		Limits: o.limits,
-		Log:    func(text string) { io.Say("warning: %s", text) }})
+	cfg.Token, cfg.TLS, cfg.Limits = o.secret, o.tls, o.limits
+	cfg.Log = func(text string) { io.Say("warning: %s", text) }
+	server := api.New(cfg)
 	p := &page{done: make(chan error, 1), stop: cancel}
 	go func() { p.done <- server.Serve(ctx, l) }()
 	scheme := "http"
@@ -137,11 +137,17 @@ func (o *pageOptions) serve(io console.IO, runs *live.Set, collector *collect.Co
 		}
 	}
 	p.address = net.JoinHostPort(host, port)
-	p.url = scheme + "://" + p.address + "/"
-	p.open = p.url
-	if o.secret != "" {
-		p.open += "?token=" + url.QueryEscape(o.secret)
+	at, more := url.URL{Scheme: scheme, Host: p.address, Path: "/"}, url.Values{}
+	if cfg.Debugger != nil {
+		more.Set("view", "debug")
 	}
+	at.RawQuery = more.Encode()
+	p.url = at.String()
+	if o.secret != "" {
+		more.Set("token", o.secret)
+	}
+	at.RawQuery = more.Encode()
+	p.open = at.String()
 	if o.token == "" {
 		p.url = p.open
 	}

@@ -45,6 +45,7 @@ type runOptions struct {
 	stuckAfter     time.Duration
 	order          orderOptions
 	debug          *debugOptions // nil: the program is not debugged
+	debugLive      bool          // --debug of a live run
 	trace          traceOptions
 	send           sendOptions
 	live           liveOptions
@@ -155,6 +156,10 @@ links are real.
 		" on a disk of each host, and gather the files at the end")
 	o.trace.addTo(f)
 	o.live.addTo(f)
+	if o.debug == nil {
+		f.BoolVar(&o.debugLive, "debug", false, "with --live, stop the program before it begins, and debug it from"+
+			" the page, like 'whyslow debug --page'")
+	}
 	o.send.addTo(f)
 	o.profile.addTo(cmd)
 	completeBalance(cmd)

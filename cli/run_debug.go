@@ -16,10 +16,24 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/debug"
+	"github.com/whyslow/whyslow/internal/run/debug/browser"
 	"github.com/whyslow/whyslow/internal/run/debug/editor"
 	"github.com/whyslow/whyslow/internal/run/debug/terminal"
 	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/internal/show/api"
 )
+
+// debugPage is what debugs from the page.
+type debugPage struct{ *browser.Page }
+
+// forPage gives what the page debugs with; nil where it does not.
+func (o *debugOptions) forPage() api.Debugger {
+	if o == nil || !o.page {
+		return nil
+	}
+	o.browser.Page = browser.New()
+	return o.browser.Page
+}
 
 // debugging is a run that is debugged.
 type debugging struct {
@@ -41,8 +55,11 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 	g := &debugging{library: cfg.Library, served: make(chan struct{}), output: func() {}}
 	say := func(line string) { fmt.Fprintln(std.Err, line) }
 	var server *editor.Server
-	if o.dap {
+	switch {
+	case o.dap:
 		say = func(line string) { server.Print("console", line+"\n") }
+	case o.page:
+		say = o.browser.Log
 	}
 	var err error
 	g.d, err = debug.New(ctx, debug.Options{Program: cfg.Program, Session: cfg.Session, AtEntry: true, Log: say})
@@ -50,6 +67,13 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 		return nil, badInput(err)
 	}
 	cfg.Gate, cfg.DescribeDFs = g.d, true
+	if o.page {
+		go func() {
+			defer close(g.served)
+			o.browser.Serve(g.d, quit)
+		}()
+		return g, nil
+	}
 	if !o.dap {
 		go terminal.Serve(g.d, in, std.Err, typed, quit)
 		close(g.served)

@@ -302,7 +302,7 @@ func (r *programRun) recorded(ctx context.Context, std console.IO, args []string
 	}
 	if o.live.on {
 		opt.Live = func(folder string) (_ recording.Page, err error) {
-			r.live, err = startLive(std, &o.live, folder)
+			r.live, err = startLive(std, &o.live, folder, o.debug.forPage())
 			return r.live, err
 		}
 	}

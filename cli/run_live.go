@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/live"
 )
 
@@ -50,8 +51,8 @@ type livePage struct {
 	over chan struct{} // closed once the trace is whole
 }
 
-// startLive shows the trace that is being written to a folder.
-func startLive(io console.IO, o *liveOptions, dir string) (*livePage, error) {
+// startLive shows the trace that is being written to a folder. The debugger is nil where there is none.
+func startLive(io console.IO, o *liveOptions, dir string, d api.Debugger) (*livePage, error) {
 	p := &livePage{opt: &o.page, runs: live.NewSet(), over: make(chan struct{})}
 	alive := func() (bool, bool) {
 		select {
@@ -66,7 +67,7 @@ func startLive(io console.IO, o *liveOptions, dir string) (*livePage, error) {
 		return nil, badInput(err)
 	}
 	var err error
-	if p.page, err = o.page.serve(io, p.runs, nil); err != nil {
+	if p.page, err = o.page.serve(io, api.Config{Runs: p.runs, Debugger: d}); err != nil {
 		p.runs.Close()
 		return nil, err
 	}

@@ -27,5 +27,8 @@ func runRTS(words []string, io console.IO) int { return runLuna(words, io) }
 // steering is nothing where nothing runs.
 type steering struct{}
 
+// debugPage is nothing where nothing runs.
+type debugPage struct{}
+
 // checkRules has no engine to ask.
 func checkRules(*config.Plan) error { return nil }

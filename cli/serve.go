@@ -163,7 +163,7 @@ func serve(ctx context.Context, io console.IO, o *serveOptions) error {
 		show(r.Dir)
 	}
 	o.page.limits = o.limits
-	p, err := o.page.serve(io, runs, collector)
+	p, err := o.page.serve(io, api.Config{Runs: runs, Collector: collector})
 	if err != nil {
 		return cmp.Or(collector.Close(), err)
 	}

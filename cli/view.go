@@ -59,7 +59,7 @@ func viewTraces(ctx context.Context, io console.IO, o *pageOptions, traces []str
 			r.Prepare()
 		}
 	}
-	p, err := o.serve(io, runs, nil)
+	p, err := o.serve(io, api.Config{Runs: runs})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ export interface RunSummary {
   path: string; // folder of the trace
   version: number; // grows with everything that arrives; answers are about the newest
   removable: boolean; // DELETE /api/runs/ID removes it from the disk
+  debugged: boolean; // /api/debug/ answers: it is debugged from the page
 }
 
 /** GET /api/runs/ID */
@@ -389,3 +390,50 @@ export interface SQLResult { columns: string[]; rows: unknown[][];
 
 /** GET /api/runs/ID/export?from&to: the interval as a trace, a .tar.gz with its folder. GET
  * /api/runs/ID/events.csv: the whole list, as in /events. */
+
+/** SSE /api/debug/updates: how a debugged program stands, whenever that changes. PUT /api/debug/ACTION with
+ * DebugArgs changes it: pause, continue, step (cf, or the next at node and worker), until (text), break
+ * (text), clear (id, 0: all), hold (text), release (text), let (cf: it goes on alone), set (df, value), input
+ * (cf, df, value), quit. What is wrong is answered with status 400, in one line. */
+export interface DebugState {
+  version: number;
+  phase: "starting" | "running" | "stopped" | "over";
+  reason: "" | "entry" | "pause" | "breakpoint" | "step" | "held" | "stuck" | "end"; // of the stop
+  text: string; // of the stop
+  cf: string; // where it stopped; "": at none
+  break: number; // the breakpoint that was reached; 0: none
+  points: { id: number; text: string; hits: number }[];
+  holds: string[];
+  changes: string[]; // values changed by hand
+  log: string[]; // the newest lines of logpoints
+  logged: number; // how many there were
+}
+export interface DebugArgs { cf?: string; node?: number; worker?: number; text?: string; id?: number;
+  df?: string; value?: string }
+/** GET /api/debug/cfs?state: those that exist. null, here and below: it has not begun, is over, or what was
+ * asked for does not exist now. */
+export interface DebugCFs { cfs: DebugCF[]; counts: Record<string, number> /* by state */;
+  more: boolean /* queues have more */ }
+export interface DebugCF { cf: string; name: string; code: string /* its statement */; file: string;
+  line: number; node: number; worker: number /* where it runs, or was about to go on; -1: nowhere */;
+  state: string /* waiting, queued, running, requests, ready, held */; awaits: string[] /* DFs */ }
+/** GET /api/debug/cf?cf */
+export interface DebugStory extends DebugCF {
+  above: { name: string; file: string; line: number }[]; // those that created it, the nearest first
+  inputs: DebugValue[] | null; // null: it is not kept
+  sees: DebugValue[] | null; // counters and parameters
+}
+export interface DebugValue { name: string; type: string; size: number; text: string }
+/** GET /api/debug/dfs?name: those that nodes store or that are awaited. */
+export interface DebugDFs { dfs: DebugDF[]; more: boolean }
+export interface DebugDF { id: string; name: string; type: string /* "": not made yet */; size: number;
+  text: string; nodes: number[] /* where copies are */; made_by: string;
+  maker: string /* CF; "": not known */; left: number /* requests still to be served; -1: any number */; users: string[] /* CFs that wait for it */ }
+/** GET /api/debug/df?df&type&from&column: its content from a byte, or from a row and a column of an array. */
+export interface DebugContent extends DebugDF {
+  hex: string[] | null; // of raw data without a type: rows of 16 bytes
+  from: number; // the first byte or row
+  array: { dims: number[]; column: number; rows: string[][]; least: string; most: string; mean: string;
+    nans: number; picture: { width: number; height: number;
+    shades: string /* base64: 0 the least to 254 the greatest, 255 no number */ } | null } | null;
+}

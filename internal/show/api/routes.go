@@ -35,6 +35,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, r.URL.Path+" is not a question")
 	})
+	if s.cfg.Debugger != nil {
+		s.debug(mux)
+	}
 	mux.HandleFunc("DELETE /api/runs/{id}", s.remove)
 	mux.HandleFunc("PUT /api/runs/{id}/marks/{key}", s.putMark)
 	mux.HandleFunc("DELETE /api/runs/{id}/marks/{key}", s.deleteMark)

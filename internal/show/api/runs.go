@@ -32,6 +32,8 @@ type runSummary struct {
 	Version int      `json:"version"`
 	// Removable: DELETE removes it, for those who have the token.
 	Removable bool `json:"removable"`
+	// Debugged: /api/debug/ answers.
+	Debugged bool `json:"debugged"`
 }
 
 type runDetail struct {
@@ -91,6 +93,11 @@ func summary(r *live.Run) runSummary {
 	return sum
 }
 
+// allow says what may be done with a run.
+func (s *Server) allow(sum *runSummary, r *live.Run) {
+	sum.Removable, sum.Debugged = s.removable(r), s.cfg.Debugger != nil
+}
+
 // removable tells whether DELETE removes a run.
 func (s *Server) removable(r *live.Run) bool {
 	return s.cfg.Token != "" && s.cfg.Collector != nil && s.cfg.Collector.Removable(r.Dir())
@@ -126,7 +133,7 @@ func (s *Server) summaries() ([]runSummary, <-chan struct{}) {
 	out := make([]runSummary, 0, len(list))
 	for _, r := range list {
 		sum := summary(r)
-		sum.Removable = s.removable(r)
+		s.allow(&sum, r)
 		out = append(out, sum)
 	}
 	return out, changed
@@ -147,7 +154,7 @@ func (s *Server) run(q *question) (any, error) {
 		q.run.Prepare()
 		now := summary(q.run)
 		d.ID, d.Path, d.Version, d.Bytes = now.ID, now.Path, now.Version, now.Bytes
-		d.Removable = s.removable(q.run)
+		s.allow(&d.runSummary, q.run)
 		return d, nil
 	}
 	sum := summary(q.run)
@@ -158,7 +165,7 @@ func (s *Server) run(q *question) (any, error) {
 	// The page asks for these next.
 	q.run.Prepare()
 	s.pictures.keep(q.run)
-	sum.Removable = s.removable(q.run)
+	s.allow(&sum, q.run)
 	return detail(sum, q.run, snap), nil
 }
 

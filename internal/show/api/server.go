@@ -44,6 +44,8 @@ type Config struct {
 	TLS *tls.Config
 	// Limits are those of connections; zero values mean collect.DefaultLimits.
 	Limits collect.Limits
+	// Debugger, if not nil, debugs the only run.
+	Debugger Debugger
 	// Log gets a line of text about each error; nil: nobody does.
 	Log func(text string)
 }

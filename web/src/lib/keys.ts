@@ -28,6 +28,8 @@ export const table = {
   lastCFStart: { show: "Shift J", codes: ["KeyJ"], shift: true },
   nextCFStart: { show: "Shift L", codes: ["KeyL"], shift: true },
   view: { show: "1 … 9, 0", codes: Array.from({ length: 10 }, (_, i) => `Digit${i}`), shift: false },
+  debug: { codes: ["KeyB"], shift: false }, goOn: { codes: ["KeyC"], shift: false },
+  stepCF: { codes: ["KeyT"], shift: false },
   close: { show: "Esc", keys: ["Escape"] }, help: { show: "?", keys: ["?"] },
 } satisfies Record<string, Key>;
 export type Name = keyof typeof table;
@@ -45,8 +47,8 @@ export const help = (): readonly [names: readonly Name[], what: string][] => [
   [["mark"], text.keyMark],
   [["search"], text.keySlash], [["play"], text.keySpace], [["playBack"], text.playBack],
   [["lastEvent", "nextEvent"], text.keyEvents],
-  [["lastCFStart", "nextCFStart"], text.keyCFs], [["view"], text.keyDigits], [["close"],
-    text.keyEsc],
+  [["lastCFStart", "nextCFStart"], text.keyCFs], [["debug"], text.keyDebug], [["goOn"], text.keyGoOn],
+  [["stepCF"], text.keyStepCF], [["view"], text.keyDigits], [["close"], text.keyEsc],
   [["help"], text.keyQuestion],
 ];
 

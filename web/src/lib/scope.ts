@@ -15,5 +15,5 @@ export const obeyed: Record<ViewName, readonly FilterName[]> = {
   overview: filterNames, timeline: filterNames, nodes: ["node"], links: ["node", "link"], graphs: ["node",
     "link"],
   events: filterNames, fragments: ["code"], memory: ["node"], compare: [], patterns: [], whatif: [], sql: [],
-  runs: [],
+  runs: [], debug: [],
 };

@@ -2,7 +2,7 @@
 // so a link shows the same. Defaults are left out, so addresses stay short.
 
 export const viewNames = ["overview", "timeline", "nodes", "links", "graphs", "events", "fragments", "memory",
-  "compare", "patterns", "whatif", "sql", "runs"] as const;
+  "compare", "patterns", "whatif", "sql", "runs", "debug"] as const;
 export type ViewName = (typeof viewNames)[number];
 export type Interval = [from: number, to: number];
 export const pickKinds = ["cf", "df", "link", "code", "node", "line"] as const;

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// debuggedProgram has a chain of CFs, a picture, and a CF that waits for what never comes.
+const debuggedProgram = `C++ sub start(name x) ${{ x = 1; $}}
+C++ sub more(int v, name y) ${{ y = v + 1; $}}
+C++ sub grid(name g) ${{
+    double *p = g.create<double>(6 * 8);
+    for (int i = 0; i < 6; i++) for (int k = 0; k < 8; k++) p[i * 8 + k] = i * k;
+$}}
+C++ sub show(int v, value g) ${{ std::printf("%d\n", v); $}}
+
+sub main(int n)
+{
+    df x, g;
+
+    start(x[0]);
+    grid(g);
+    for i = 0 .. n - 1
+        cf turn[i]: more(x[i], x[i + 1]);
+    show(x[n], g);
+}
+`
+
+// debugged is a program that the page debugs.
+type debugged struct {
+	*exec.Cmd
+	url   string // with a slash at the end
+	out   strings.Builder
+	err   *bufio.Scanner
+	trace string
+}
+
+// debugged starts a program under the debugger of the page.
+func (p *pages) debugged(t *testing.T, program string, args ...string) *debugged {
+	t.Helper()
+	cmd, _ := p.command(t, "debug", "--page", "--no-browser", "--insecure", "-q", "-n", "2", "-w", "1", "-o", "t",
+		"prog.fa")
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "prog.fa"), []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args = append(cmd.Args, args...)
+	d := &debugged{Cmd: cmd, trace: filepath.Join(cmd.Dir, "t")}
+	cmd.Stdout, cmd.Stderr = &d.out, nil
+	pipe, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may be no more
+	d.err = bufio.NewScanner(pipe)
+	d.url, _, _ = strings.Cut(d.says(t, "whyslow: live at "), "?")
+	return d
+}
+
+// says gives the rest of the next line of standard error that begins so.
+func (d *debugged) says(t *testing.T, beginning string) string {
+	t.Helper()
+	var all []string
+	for d.err.Scan() {
+		if rest, ok := strings.CutPrefix(d.err.Text(), beginning); ok {
+			return rest
+		}
+		all = append(all, d.err.Text())
+	}
+	t.Fatalf("it says %q, and never %q", all, beginning)
+	return ""
+}
+
+// interrupt is Ctrl+C; it gives the exit code.
+func (d *debugged) interrupt(t *testing.T) int {
+	t.Helper()
+	if err := d.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for d.err.Scan() {
+		t.Log(d.err.Text())
+	}
+	_ = d.Wait() // the exit code tells
+	return d.ProcessState.ExitCode()
+}
+
+// typed types a text into the field with a label, and presses Enter.
+func (b *tab) typed(label, text string) {
+	b.Helper()
+	b.wait(`[...document.querySelectorAll("main form label")].some(e => e.textContent.trim() === %q)`, label)
+	query[bool](b, `(() => {
+		const label = [...document.querySelectorAll("main form label")].find(e => e.textContent.trim() === %q);
+		const input = document.getElementById(label.htmlFor);
+		input.value = %q;
+		input.dispatchEvent(new Event("input", {bubbles: true}));
+		input.form.requestSubmit();
+		return true;
+	})()`, label, text)
+}
+
+// presses clicks a button of the view by its words.
+func (b *tab) presses(words string) {
+	b.Helper()
+	b.wait(`[...document.querySelectorAll("main button")].some(e => e.innerText.includes(%q) && !e.disabled)`, words)
+	query[bool](b, `([...document.querySelectorAll("main button")].find(e =>
+		e.innerText.includes(%q)).click(), true)`, words)
+}
+
+// shows waits until the view has a text.
+func (b *tab) shows(text string) {
+	b.Helper()
+	b.wait(`document.querySelector("main").innerText.includes(%q)`, text)
+}
+
+// pageDebug stops a program, holds CFs, looks at values, changes one, and lets it go on.
+func pageDebug(t *testing.T, p *pages) {
+	d := p.debugged(t, debuggedProgram, "4")
+	b := p.open(t, d.url+"?view=debug&lang=en&theme=light", `\b503\b`) // of the trace there is nothing yet
+	b.shows("Stopped: before it begins")
+	b.forgiving(`\b503\b|\b400\b|Bad Request`)
+	b.typed("New breakpoint", "nowhere")
+	b.shows("nowhere: the program has no code fragment or label nowhere; it has")
+	b.typed("New breakpoint", "turn[2]")
+	b.shows("reached: 0")
+	b.typed("New breakpoint", "turn[*] log i is {i}")
+	b.typed("CFs to hold", "turn[3]")
+	b.shows("Release")
+	b.keys("c")
+	b.shows("Stopped: breakpoint")
+	b.shows("turn[2] on node 0 (prog.fa:16)")
+	b.shows("turn[0] on node 0 (prog.fa:16): i is 0")
+
+	// What the CF gets, and sees; its value is changed.
+	b.wait(`[...document.querySelectorAll("main section[aria-labelledby=cf] td code")].some(e => e.innerText === "3")`)
+	b.shows("Created by: for i")
+	b.click(`main button[aria-label="Change: x[2]"]`)
+	b.typed("New value of x[2]", "many")
+	b.shows("many is no int of 32 bits")
+	b.typed("New value of x[2]", "103")
+	b.shows("x[2] as an input of turn[2]: 103 instead of 3")
+
+	// DFs: raw data as hex, as an array, as a picture.
+	query[bool](b, `([...document.querySelectorAll("main [role=row]")].find(e => e.innerText.startsWith("g\n")).click(), true)`)
+	b.shows("00 00 00 00 00 00 00 00")
+	b.typed("Show as", "double[6][9]")
+	b.shows("double[6][9]: 384 bytes are 48 elements")
+	b.typed("Show as", "double[6][8]")
+	b.shows("6 × 8")
+	b.wait(`document.querySelector("main canvas").width === 8 && document.querySelector("main canvas").height === 6`)
+	b.picture("debug")
+	b.accessible("debug")
+
+	// One step, then all up to the CF that is held.
+	b.keys("t")
+	b.shows("Stopped: the step is over")
+	b.shows("104")
+	b.keys("c")
+	b.shows("Stopped: only held CFs are left")
+	b.presses("held")
+	b.shows("turn[3]")
+	b.click("nav a:nth-child(2)")
+	b.wait(`document.body.innerText.includes("The program is stopped: 1 held CFs are all that can go on")`)
+	b.keys("b")
+	b.click(`main button[aria-label="Release: turn[3]"]`)
+	b.presses("Continue")
+	b.shows("The run is over.")
+	d.says(t, "whyslow: the run is over; the page stays")
+	if code := d.interrupt(t); code != 0 || d.out.String() != "105\n" {
+		t.Errorf("exit code %d, it printed %q", code, d.out.String())
+	}
+	if got := p.whyslow(t, "report", d.trace); !strings.Contains(got, "changed by hand: x[2] as an input") {
+		t.Errorf("the report does not warn:\n%s", got)
+	}
+
+	// Where it is stuck, a key leads from any view to the CF that waits. Ctrl+C keeps the trace.
+	d = p.debugged(t, strings.Replace(debuggedProgram, "start(x[0]);", "", 1), "4")
+	b = p.open(t, d.url+"?view=debug&lang=ru&theme=dark", `\b503\b`)
+	b.shows("Остановлена: перед началом")
+	b.click("nav a:nth-child(2)")
+	b.wait(`document.body.innerText.includes("Программа остановлена: before the program begins")`)
+	b.keys("b")
+	b.presses("Дальше")
+	b.shows("Остановлена: дальше ничего не может идти")
+	b.click("nav a:nth-child(1)")
+	b.wait(`[...document.querySelectorAll("button")].some(e => e.innerText === "К ждущему ФВ (B)")`)
+	b.keys("b")
+	b.shows("Ждёт: x[")
+	b.picture("debug-stuck")
+	if code := d.interrupt(t); code != 130 {
+		t.Errorf("Ctrl+C: exit code %d", code)
+	}
+	p.whyslow(t, "doctor", d.trace)
+	p.whyslow(t, "report", d.trace)
+}
