@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // debuggedProgram has a chain of CFs, a picture, and a CF that waits for what never comes.
@@ -153,7 +155,8 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("Show as", "double[6][8]")
 	b.shows("6 × 8")
 	b.wait(`document.querySelector("main canvas").width === 8 && document.querySelector("main canvas").height === 6`)
-	b.picture("debug")
+	b.do(chromedp.EmulateViewport(1280, 1100))
+	b.picture("page-debug")
 	b.accessible("debug")
 
 	// One step, then all up to the CF that is held.

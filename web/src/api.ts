@@ -428,7 +428,8 @@ export interface DebugValue { name: string; type: string; size: number; text: st
 export interface DebugDFs { dfs: DebugDF[]; more: boolean }
 export interface DebugDF { id: string; name: string; type: string /* "": not made yet */; size: number;
   text: string; nodes: number[] /* where copies are */; made_by: string;
-  maker: string /* CF; "": not known */; left: number /* requests still to be served; -1: any number */; users: string[] /* CFs that wait for it */ }
+  maker: string /* CF; "": not known */; left: number /* requests still to be served; -1: any number */;
+  users: string[] /* CFs that wait for it */ }
 /** GET /api/debug/df?df&type&from&column: its content from a byte, or from a row and a column of an array. */
 export interface DebugContent extends DebugDF {
   hex: string[] | null; // of raw data without a type: rows of 16 bytes

@@ -21,8 +21,12 @@ class Debugging {
   /** The CF that is looked at: that which was chosen, or that where the program stopped; "": none. */
   readonly cf = $derived(app.filters["debug.cf"] ?? this.state.cf);
 
-  /** Has something done; yields what is wrong with it, or "". */
-  async act(action: string, args: DebugArgs = {}): Promise<string> {
+  /** Has something done after what was asked for before; yields what is wrong with it, or "". */
+  act(action: string, args: DebugArgs = {}): Promise<string> {
+    return (this.#last = this.#last.then(() => this.#act(action, args)));
+  }
+  #last = Promise.resolve("");
+  async #act(action: string, args: DebugArgs): Promise<string> {
     try {
       await put(`/api/debug/${action}`, args);
     } catch (e) {
