@@ -37,7 +37,7 @@ type format struct {
 
 var formats = []format{
 	{name: "cube", extension: ".cubex",
-		about: "metrics by call path and thread, for Cube 4, CubeLib and pyCubexR",
+		about: "metrics by call path and thread or worker, for Cube 4, CubeLib and pyCubexR",
 		write: toCube(func(w io.Writer, r *pattern.Result, m *model.Model) error {
 			made := m.Info.Started
 			if made.IsZero() {
@@ -76,7 +76,13 @@ func (f *format) suffix() string {
 func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(context.Context, io.Writer,
 	*model.Model) error {
 	return func(ctx context.Context, w io.Writer, m *model.Model) error {
-		r, err := pattern.Compute(ctx, m, procs.Alone())
+		var r *pattern.Result
+		var err error
+		if m.Executions() > 0 {
+			r, err = cube.Tasks(ctx, m)
+		} else {
+			r, err = pattern.Compute(ctx, m, procs.Alone())
+		}
 		if err != nil {
 			return err
 		}

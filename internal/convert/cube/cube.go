@@ -1,4 +1,5 @@
-// Package cube writes what the search for patterns found in the formats of Cube, the browser of Scalasca and
+// Package cube writes what the search for patterns found, or how the time of a task program is divided (Tasks), in
+// the formats of Cube, the browser of Scalasca and
 // Score-P: Write in that of Cube 4 (.cubex), Write3 in that of Cube 3 (XML, .cube).
 //
 // Both hold three trees and one number for each of their combinations:
@@ -102,6 +103,9 @@ var explained = map[string]string{
 
 // url links to the explanation of a metric.
 func url(m *pattern.Metric) string {
+	if strings.HasPrefix(m.ID, ofFactors) {
+		return "@mirror@reading-the-report.md"
+	}
 	return "@mirror@pgas-patterns.md#" + cmp.Or(explained[cmp.Or(m.Reading, m.ID)], "the-metric-tree")
 }
 
