@@ -309,7 +309,8 @@ export interface GraphNode { id: string; kind: "cf" | "df" | "code" | "dfs"; tit
   count: number; ns: number; bytes: number; node: number /* at t; -1 nowhere or many */; state: string;
   code: number }
 export interface GraphEdge { from: string; to: string; count: number; bytes: number; kind: "in" | "out"
-  | "child" | "data" /* of TaskGraph: from those that made DFs to those that took them */ }
+  | "child" | "data" /* of TaskGraph: from those that made DFs to those that took them */
+  | "wait" /* of Moment */ }
 /** GET /api/runs/ID/graph/tasks?from&to&open&limit: all CFs in groups, by code fragment, name, one index
  * after another, number. open: ids of groups, with commas between them; limit: boxes at most (400). */
 export interface TaskGraph { groups: TaskGroup[] /* each before those in it */;
@@ -318,6 +319,27 @@ export interface TaskGraph { groups: TaskGroup[] /* each before those in it */;
 export interface TaskGroup { id: string; parent: string /* the open group it is in, "" none */; title: string;
   cf: string /* of a single one, "" of a group */; code: number; open: boolean; cfs: number /* of the run */;
   count: number /* executions that started in the interval */; ns: number /* their time */ }
+
+/** GET /api/runs/ID/graph/moment?t&open&limit&window: the whole program over the nodes at t. open: as of
+ * TaskGraph; limit: boxes at most (60); window: links count what was sent so many ns before t, flights are
+ * those of so long before and after. */
+export interface Moment { t: number; groups: MomentGroup[] /* the same at each moment, each before those in
+  it */; more: number /* code fragments and names left out */; full: boolean; cfs: CFPlace[]; dfs: DFPlace[];
+  flights: Flight[]; links: LinkMoment[]; edges: MomentEdge[]; more_edges: number /* left out */;
+  order: GraphEdge[] /* from CFs to those they created or that wait for them */;
+  of: "alive" | "running" /* the CFs that edges and order are of */ }
+export interface MomentGroup { id: string; kind: "cf" | "df"; parent: string /* the open group it is in */;
+  title: string; key: string /* of a single one, "" of a group */; code: number; open: boolean;
+  count: number }
+export interface CFPlace { group: string; node: number /* -1: on none */; waiting: number; ready: number;
+  running: number; moving: number; finished: number; absent: number }
+export interface DFPlace { group: string; node: number; copies: number; bytes: number }
+export interface Flight { kind: "cf" | "df" | "put" | "get" | "atomic" | "message"; group: string /* its box,
+  "" none */; title: string; from: number; to: number; sent: number; received: number; bytes: number }
+export interface LinkMoment { from: number; to: number; in_flight: number; bytes_in_flight: number;
+  messages: number /* sent within the window */; bytes: number }
+export interface MomentEdge { from: string; from_node: number; to: string; to_node: number;
+  kind: "in" /* a DF that a CF takes */ | "out" /* one that it made */; count: number; bytes: number }
 
 /** GET /api/runs/ID/memory?from&to&t&points: bytes held per node over time, and who holds them at t (default:
  * the peak within the interval). */

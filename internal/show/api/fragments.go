@@ -45,12 +45,21 @@ func nodeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { retur
 
 func codeGraph(_ *question, g *graph.Graph, from, to int64) (any, error) { return g.Codes(from, to) }
 
+// opened are the ids of groups that are to be open.
+func (q *question) opened() []string { return strings.Split(q.text("open", 10_000), ",") }
+
 func taskGraph(q *question, g *graph.Graph, from, to int64) (any, error) {
-	return g.Tasks(graph.TaskQuery{From: from, To: to, Open: strings.Split(q.text("open", 10_000), ","),
+	return g.Tasks(graph.TaskQuery{From: from, To: to, Open: q.opened(),
 		Limit: int(q.number("limit", 1, graph.MaxBoxes, graph.MaxBoxes))})
 }
 
 func aroundGraph(q *question, g *graph.Graph, _, _ int64) (any, error) {
 	return g.Around(graph.AroundQuery{CF: q.text("cf", 64), DF: q.text("df", 64), T: q.moment("t"),
 		Depth: int(q.number("depth", 1, graph.MaxDepth, 1)), Limit: int(q.number("limit", 1, graph.MaxLimit, 300))})
+}
+
+func momentGraph(q *question, g *graph.Graph, _, _ int64) (any, error) {
+	return g.Moment(graph.MomentQuery{T: q.moment("t"), Open: q.opened(),
+		Limit:  int(q.number("limit", 1, graph.MaxMomentBoxes, 60)),
+		Window: q.number("window", 0, timeLimit, 0)})
 }

@@ -77,6 +77,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"/graph/tasks":             aboutAll((*live.Snapshot).Graph, taskGraph),
 		"/graph/around":            aboutAll((*live.Snapshot).Graph, aroundGraph),
 		"/sql":                     askSQL,
+		"/graph/moment":            aboutAll((*live.Snapshot).Graph, momentGraph),
 		"/whatif":                  askWhatIf,
 		"/whatif/estimate":         askProgram(2, (*whatif.Program).Estimate),
 		"/whatif/predict":          askProgram(2, (*whatif.Program).Predict),

@@ -25,14 +25,20 @@ type Graph struct {
 	t *timeline.Timeline
 	x *fragments.Index
 
-	held  func() []heldChange // changes in what nodes hold
-	tasks func() *taskOrder
+	held   func() []heldChange // changes in what nodes hold
+	tasks  func() *taskOrder
+	dfs    func() *dfOrder
+	places func() *places
+
+	formsMu sync.Mutex
+	forms   []*form // those that were asked for last
 }
 
 // New makes the graphs of a run from its fragments.
 func New(x *fragments.Index) *Graph {
 	g := &Graph{m: x.Timeline().Model(), t: x.Timeline(), x: x}
 	g.held, g.tasks = sync.OnceValue(g.findHeld), sync.OnceValue(g.findOrder)
+	g.dfs, g.places = sync.OnceValue(g.findDFOrder), sync.OnceValue(g.findPlaces)
 	return g
 }
 

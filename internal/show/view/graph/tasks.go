@@ -3,11 +3,8 @@ package graph
 import (
 	"cmp"
 	"maps"
-	"net/url"
 	"slices"
-	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
@@ -54,23 +51,18 @@ type TaskGraph struct {
 
 // TaskGroup is a group of CFs, or a single one.
 type TaskGroup struct {
-	ID     string `json:"id"`     // it stays while a trace grows, as long as the ranges do
-	Parent string `json:"parent"` // the open group it is in, "" none
-	Title  string `json:"title"`  // "mult", "mult[10..19]", "mult[10][3]", "update → m[10][3]"
-	CF     string `json:"cf"`     // of a single one, "" of a group
-	Code   int    `json:"code"`   // number of the code fragment
+	ID     string `json:"id"`           // it stays while a trace grows, as long as the ranges do
+	Parent string `json:"parent"`       // the open group it is in, "" none
+	Title  string `json:"title"`        // "mult", "mult[10..19]", "mult[10][3]", "update → m[10][3]"
+	CF     string `json:"cf"`           // of a single one, "" of a group
+	DF     string `json:"df,omitempty"` // key of a single DF; a Moment has groups of these, too
+	Code   int    `json:"code"`         // number of the code fragment
 	Open   bool   `json:"open"`
 	CFs    int64  `json:"cfs"`   // of the whole run
 	Count  int64  `json:"count"` // executions that started in the interval
 	NS     int64  `json:"ns"`    // their time, as in package fragments
 
 	stretch
-}
-
-// stretch is CFs that follow each other in the order.
-type stretch struct {
-	first, end int
-	base       int // in a group cut by number: where its numbers begin; else -1
 }
 
 // Tasks gives the task graph: groups whose CFs ran or were created in the interval, those that made what they
@@ -83,15 +75,17 @@ func (g *Graph) Tasks(q TaskQuery) (*TaskGraph, error) {
 	if q.Limit < 0 || q.Limit > MaxBoxes {
 		return nil, query.Bad("limit=%d: it must be 1 to %d", q.Limit, MaxBoxes)
 	}
-	c := cutter{taskOrder: g.tasks(), parts: cmp.Or(q.parts, 20)}
+	order := g.tasks()
+	c := cutter{sequence: order, parts: cmp.Or(q.parts, 20)}
 	out := &TaskGraph{Groups: []TaskGroup{}, Edges: []GraphEdge{}}
-	groups, boxes := c.groups(&q, out)
+	groups, boxes, room := c.groups(q.Open, cmp.Or(q.Limit, MaxBoxes))
+	out.More, out.Full = room.more, room.full
 	shown := make([]bool, len(groups))
 	whole := q.From <= 0 && q.To >= g.m.Wall()
 	for _, k := range boxes {
 		shown[k] = whole
 	}
-	g.count(s, c.list, groups, boxes, func(k int) { shown[k] = true }, func(e GraphEdge) {
+	g.count(s, order.list, groups, boxes, func(k int) { shown[k] = true }, func(e GraphEdge) {
 		out.Edges = append(out.Edges, e)
 	})
 	if out.MoreEdges = max(0, len(out.Edges)-maxTaskEdges); out.MoreEdges > 0 {
@@ -164,152 +158,6 @@ func (g *Graph) count(s fragments.Interval, order []model.CF, groups []TaskGroup
 			}
 		}
 	}
-}
-
-// cutter cuts the order of all CFs into groups.
-type cutter struct {
-	*taskOrder
-	parts int
-}
-
-// groups opens what is to be open, outer groups first, as long as there is room, and gives all groups and
-// which of them are boxes: not open.
-func (c *cutter) groups(q *TaskQuery, out *TaskGraph) (groups []TaskGroup, boxes []int) {
-	limit := cmp.Or(q.Limit, MaxBoxes)
-	groups = c.codes()
-	if out.More = max(0, len(groups)-limit); out.More > 0 {
-		slices.SortStableFunc(groups, func(a, b TaskGroup) int { return cmp.Compare(b.CFs, a.CFs) })
-		groups = groups[:limit]
-		slices.SortFunc(groups, func(a, b TaskGroup) int { return cmp.Compare(a.Code, b.Code) })
-	}
-	room := limit - len(groups)
-	for i := 0; i < len(groups); i++ {
-		if groups[i].CF == "" && slices.Contains(q.Open, groups[i].ID) {
-			if in := c.cut(&groups[i]); len(in)-1 <= room {
-				room -= len(in) - 1
-				groups[i].Open = true
-				groups = append(groups, in...)
-				continue
-			}
-			out.Full = true
-		}
-		boxes = append(boxes, i)
-	}
-	return groups, boxes
-}
-
-// codes gives a group for each code fragment.
-func (c *cutter) codes() (list []TaskGroup) {
-	all := stretch{0, len(c.list), -1}
-	for all.first < all.end {
-		code := c.m.CodeOf(c.list[all.first])
-		s := c.until(&all, func(cf model.CF) bool { return c.m.CodeOf(cf) > code })
-		list = append(list, c.group(nil, s, strconv.Itoa(code), c.m.Codes[code].Name))
-	}
-	return list
-}
-
-// until cuts off the front of a stretch: all before the first CF that is beyond.
-func (c *cutter) until(s *stretch, beyond func(cf model.CF) bool) (front stretch) {
-	n := sort.Search(s.end-s.first, func(i int) bool { return beyond(c.list[s.first+i]) })
-	front = stretch{s.first, s.first + n, -1}
-	s.first += n
-	return front
-}
-
-// group makes a group within another one; key tells it from its neighbours there. One of a single CF is that.
-func (c *cutter) group(in *TaskGroup, s stretch, key, title string) TaskGroup {
-	cf := c.list[s.first]
-	v := TaskGroup{Title: title, Code: c.m.CodeOf(cf), CFs: int64(s.end - s.first), stretch: s}
-	if s.end-s.first == 1 {
-		v.CF, v.Title = c.m.CFID(cf).String(), c.name(cf)+brackets(c.indices(cf, nil))
-		key = "cf" + v.CF
-	}
-	if v.ID = key; in != nil {
-		v.ID, v.Parent = in.ID+"/"+key, in.ID
-	}
-	return v
-}
-
-// cut gives what a group opens into.
-func (c *cutter) cut(g *TaskGroup) (list []TaskGroup) {
-	s, n := g.stretch, g.end-g.first
-	name, last := c.name(c.list[s.first]), c.list[s.end-1]
-	low, high := c.indices(c.list[s.first], nil), c.indices(last, nil)
-	d := 0 // so many indices are the same for all, because they are for the first and the last
-	for d < min(len(low), len(high)) && low[d] == high[d] {
-		d++
-	}
-	title := name + brackets(low[:d])
-	switch {
-	case n <= c.parts:
-		for i := s.first; i < s.end; i++ {
-			list = append(list, c.group(g, stretch{i, i + 1, -1}, "", ""))
-		}
-	case name != c.name(last):
-		for s.first < s.end {
-			name := c.name(c.list[s.first])
-			list = append(list, c.group(g, c.until(&s, func(cf model.CF) bool { return c.name(cf) > name }),
-				"="+url.PathEscape(name), name))
-		}
-	case d == len(high): // all have the same indices
-		base := s.base
-		if base < 0 {
-			base = s.first
-		}
-		width := int(roundWidth(int64(s.first-base), int64(s.end-1-base), c.parts))
-		for i := s.first; i < s.end; {
-			end := min(base+((i-base)/width+1)*width, s.end)
-			list = append(list, c.group(g, stretch{i, end, base}, "n"+strconv.Itoa(i-base),
-				title+" "+strconv.Itoa(i-base+1)+".."+strconv.Itoa(end-base)))
-			i = end
-		}
-	default:
-		if len(low) == d {
-			list = append(list, c.group(g, c.until(&s, func(cf model.CF) bool { return len(c.indices(cf, nil)) > d }), "-",
-				title))
-		}
-		at := func(i int) int64 { return c.indices(c.list[i], nil)[d] }
-		width := roundWidth(at(s.first), at(s.end-1), c.parts)
-		for s.first < s.end {
-			from := floor(at(s.first), width) * width
-			f := c.until(&s, func(cf model.CF) bool { return c.indices(cf, nil)[d] >= from+width })
-			key := strconv.FormatInt(from, 10)
-			if width > 1 {
-				key += ".." + strconv.FormatInt(from+width-1, 10)
-			}
-			list = append(list, c.group(g, f, key, title+"["+key+"]"))
-		}
-	}
-	return list
-}
-
-// roundWidth is the least of 1, 10, 100 and so on that cuts the numbers from low to high into at most so many
-// ranges, which are two at least. For fewer than ten ranges, tests, it is a power of that number.
-func roundWidth(low, high int64, parts int) int64 {
-	width := int64(1)
-	for floor(high, width)-floor(low, width) >= int64(parts) {
-		width *= int64(min(parts, 10))
-	}
-	return width
-}
-
-// floor is the quotient, rounded down.
-func floor(v, by int64) int64 {
-	q := v / by
-	if v%by < 0 {
-		q--
-	}
-	return q
-}
-
-// brackets writes indices as in a label.
-func brackets(indices []int64) string {
-	var b strings.Builder
-	for _, i := range indices {
-		b.WriteString("[" + strconv.FormatInt(i, 10) + "]")
-	}
-	return b.String()
 }
 
 // taskOrder is all CFs in the order of the task graph.
@@ -411,44 +259,23 @@ func (o *taskOrder) findMade() {
 	}
 }
 
-// sort sorts CFs of a name by their indices, then ids. Most are told apart by a number that up to three of the
-// indices share, or by one made of the id.
+func (o *taskOrder) len() int                             { return len(o.list) }
+func (o *taskOrder) top(i int) int                        { return o.m.CodeOf(o.list[i]) }
+func (o *taskOrder) nameAt(i int) string                  { return o.name(o.list[i]) }
+func (o *taskOrder) indicesAt(i int, dst []int64) []int64 { return o.indices(o.list[i], dst) }
+
+func (o *taskOrder) head(code int) (key, title string) {
+	return strconv.Itoa(code), o.m.Codes[code].Name
+}
+
+func (o *taskOrder) mark(v *TaskGroup, i int) { v.Code = o.m.CodeOf(o.list[i]) }
+
+func (o *taskOrder) single(v *TaskGroup, i int) (key string) {
+	v.CF = o.m.CFID(o.list[i]).String()
+	return kindCF + v.CF
+}
+
+// sort sorts CFs of a name by their indices, then ids.
 func (o *taskOrder) sort(list []model.CF) {
-	type entry struct {
-		key uint64
-		cf  model.CF
-	}
-	var here, there []int64
-	most := 1
-	for _, cf := range list {
-		here = o.indices(cf, here)
-		most = max(most, len(here))
-	}
-	bits := 63 / min(most, 3)
-	half := int64(1) << (bits - 1)
-	entries := make([]entry, len(list))
-	for i, cf := range list {
-		here = o.indices(cf, here)
-		key := uint64(o.m.CFID(cf)) >> 1 // without indices: before the others
-		if len(here) > 0 {
-			key = 1
-			for k := range min(most, 3) {
-				if key <<= bits; k < len(here) {
-					key |= uint64(min(max(here[k], -half), half-1) + half)
-				}
-			}
-			key |= 1 << 63
-		}
-		entries[i] = entry{key, cf}
-	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		if c := cmp.Compare(a.key, b.key); c != 0 {
-			return c
-		}
-		here, there = o.indices(a.cf, here), o.indices(b.cf, there)
-		return cmp.Or(slices.Compare(here, there), cmp.Compare(o.m.CFID(a.cf), o.m.CFID(b.cf)))
-	})
-	for i, e := range entries {
-		list[i] = e.cf
-	}
+	sortByIndices(list, o.indices, func(cf model.CF) uint64 { return uint64(o.m.CFID(cf)) })
 }
