@@ -47,6 +47,27 @@ export const text = dictionary(
     dataTip: (a: string, b: string, n: number, size: string) => `${a} → ${b}: ${counted(n, "DF")}, ${size}`,
     childTip: (a: string, b: string, n: number) => `${a} created ${counted(n, "CF")} of ${b}`,
     data: "DFs passed on", created: "created",
+    moment: "Program over nodes", order: "Order of CFs", relations: "Relations",
+    momentHelp: "A click opens a group. Dots are DFs on their way, squares are CFs that migrate.",
+    copiesKey: "copies of DFs", waitsFor: "waits for",
+    onlyRunning: "Too many CFs exist now: relations are those of CFs that run.",
+    fullMoment: "There is no room to open more groups. Close some.",
+    linkNow: (from: number, to: number, n: number, b: string, m: number, mb: string) =>
+      `${from} → ${to}: ${n} on the way (${b}); ${counted(m, "message")} sent just before (${mb})`,
+    flightTip: (name: string, from: number, to: number, b: string) => `${name}: ${from} → ${to}, ${b}`,
+    cfsHere: (name: string, node: number, run: number, ready: number, wait: number) =>
+      `${name} on node ${node}: ${run} run, ${ready} ready, ${wait} wait`,
+    dfsHere: (name: string, node: number, n: number, b: string) =>
+      `${name} on node ${node}: copies: ${n}, ${b}`,
+    takesTip: (cf: string, on: number, df: string, from: number, n: number, b: string) =>
+      `${cf} on node ${on} takes ${df} from node ${from}: ${counted(n, "time")}, ${b}`,
+    madeTip: (cf: string, on: number, df: string, to: number, n: number, b: string) =>
+      `${cf} on node ${on} made ${df}, held on node ${to}: ${counted(n, "time")}, ${b}`,
+    statesTip: (name: string, run: number, ready: number, wait: number, done: number, absent: number) =>
+      `${name}: ${run} run, ${ready} ready, ${wait} wait, ${done} finished, ${absent} not yet`,
+    waitTip: (a: string, b: string, n: number) => `${a} waits for ${b}: ${counted(n, "DF")}`,
+    aliveTip: (a: string, b: string, n: number) => `${a} created ${b}: ${counted(n, "CF")} not finished`,
+    doneOf: (done: string, all: string) => `${done} of ${all} finished`,
   },
   {
     what: "Граф", nodes: "Узлы и связи", codes: "Фрагменты кода", around: "Вокруг фрагмента", fit: "Целиком",
@@ -91,5 +112,25 @@ export const text = dictionary(
     dataTip: (a, b, n, size) => `${a} → ${b}: ${counted(n, "DF")}, ${size}`,
     childTip: (a, b, n) => `${a} создал ${counted(n, "CF")} из ${b}`,
     data: "переданы ФД", created: "создание",
+    moment: "Программа на узлах", order: "Порядок ФВ", relations: "Связи фрагментов",
+    momentHelp: "Щелчок раскрывает группу. Кружки - ФД в пути, квадраты - мигрирующие ФВ.",
+    copiesKey: "копии ФД", waitsFor: "ожидает",
+    onlyRunning: "Сейчас слишком много ФВ: показаны связи только выполняющихся.",
+    fullMoment: "Нет места, чтобы раскрыть ещё. Закройте часть групп.",
+    linkNow: (from, to, n, b, m, mb) =>
+      `${from} → ${to}: в пути ${n} (${b}); только что отправлено: ${counted(m, "message")} (${mb})`,
+    flightTip: (name, from, to, b) => `${name}: ${from} → ${to}, ${b}`,
+    cfsHere: (name, node, run, ready, wait) =>
+      `${name} на узле ${node}: выполняется ${run}, готово ${ready}, ожидает ${wait}`,
+    dfsHere: (name, node, n, b) => `${name} на узле ${node}: копий ${n}, ${b}`,
+    takesTip: (cf, on, df, from, n, b) =>
+      `${cf} на узле ${on} берёт ${df} с узла ${from}: ${counted(n, "time")}, ${b}`,
+    madeTip: (cf, on, df, to, n, b) =>
+      `${cf} на узле ${on} создал ${df} на узле ${to}: ${counted(n, "time")}, ${b}`,
+    statesTip: (name, run, ready, wait, done, absent) =>
+      `${name}: выполняется ${run}, готово ${ready}, ожидает ${wait}, завершено ${done}, ещё нет ${absent}`,
+    waitTip: (a, b, n) => `${a} ожидает ${b}: ${counted(n, "DF")}`,
+    aliveTip: (a, b, n) => `${a} создал ${b}: не завершено ${counted(n, "CF")}`,
+    doneOf: (done, all) => `завершено ${done} из ${all}`,
   },
 );
