@@ -44,6 +44,7 @@ var benches = []entry{
 	{"watched", "CPU time of the block matrix product, watched from another process and not", benchWatched},
 	{"stream", "from a sender to a collector, beside a plain copy", benchStream},
 	{"page", "the first picture of a long run, a frame with a million boxes", benchPage},
+	{"playing", "ten million events, played at several speeds: frames, and how old views are", benchPlaying},
 	{"buffers", "synchronous and asynchronous writing by buffer size", benchBuffers},
 	{"engine", "an empty CF through the engine, recording on and off", benchEngine},
 	{"cf", "CFs of two processes: from one to the other, and how many of them", benchCF},

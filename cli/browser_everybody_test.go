@@ -67,14 +67,22 @@ func pageEverybody(t *testing.T, p *pages) {
 			t.Fatalf("the page speaks %q", got)
 		}
 		for i, v := range append(slices.Clone(viewNames), "runs", "tasks") {
+		if err == nil {
+			query[bool](b, string(script)+"; true")
+		}
+		for i, v := range append(slices.Clone(viewNames), "runs", "tasks", "moment") {
 			where := fmt.Sprintf("%s-%s-%s-%d", v, at.lang, at.theme, at.width)
-			if v == "tasks" { // the graph with most to reach
+			switch v {
+			case "tasks": // the graph with most to reach
 				b.click("nav a:nth-child(5)")
 				b.click("main .segments button:nth-child(3)")
 				b.wait(`document.querySelector("main .group")`)
 				query[bool](b, `(document.querySelectorAll("main .group[aria-expanded]")[1].dispatchEvent(new MouseEvent("click", {bubbles: true})), true)`)
 				b.wait(`document.querySelector("main .frame")`)
-			} else {
+			case "moment":
+				b.click("main .segments button:nth-child(4)")
+				b.wait(`document.querySelectorAll("main .side:nth-child(2) .item").length > 0`)
+			default:
 				b.click(fmt.Sprintf("nav a:nth-child(%d)", i+1))
 			}
 			b.settle()

@@ -39,6 +39,7 @@ func pagePictures(t *testing.T, p *pages) {
 		{"links", "view=links", 800},
 		{"memory", "view=memory", 800},
 		{"tasks", "view=graphs&f.graphs.what=tasks&f.graphs.open=10,10/3", 800},
+		{"moment", fmt.Sprintf("view=graphs&f.graphs.what=moment&t=%d", w.From+(w.To-w.From)/2), 800},
 		{"whatif", "view=whatif&f.whatif.nodes=4", 1500},
 	} {
 		b.do(chromedp.EmulateViewport(1280, v.height))
@@ -46,6 +47,9 @@ func pagePictures(t *testing.T, p *pages) {
 		b.settle()
 		if v.name == "tasks" { // its layout comes after the answer
 			b.wait(`document.querySelectorAll("main .frame").length === 2`)
+		}
+		if v.name == "moment" {
+			b.wait(`document.querySelectorAll("main .side:nth-child(2) .item").length > 0`)
 		}
 		b.picture("page-" + v.name)
 	}

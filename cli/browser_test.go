@@ -60,6 +60,7 @@ func TestPage(t *testing.T) {
 		{"whatif", pageWhatIf}, {"sql", pageSQL}, {"decisions", pageDecisions}, {"runs", pageRuns},
 		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
 		{"debug", pageDebug},
+		{"moment", pageMoment},
 		{"pictures", pagePictures},
 	} {
 		t.Run(test.name, func(t *testing.T) {

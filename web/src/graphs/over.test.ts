@@ -1,30 +1,25 @@
 import { expect, test } from "vitest";
-import { along, middle, over, slot, travelled, way } from "./over";
+import { along, middle, over, slot, travelled, way, type Point } from "./over";
 
 const groups = (cfs: number, dfs: number) => [
   ...Array.from({ length: cfs }, (_, i) => ({ id: `${i}`, kind: "cf" as const, open: i === 0 && cfs > 2 })),
   ...Array.from({ length: dfs }, (_, i) => ({ id: `df=${i}`, kind: "df" as const, open: false }))];
 
+/** Boxes that touch another one or stick out. */
+const bad = (list: Point[], size: { width: number; height: number }, within: { width: number;
+  height: number }) => list.filter((a, i) => a.x < 0 || a.y < 0 || a.x + size.width > within.width ||
+  a.y + size.height > within.height || list.some((b, k) => k !== i && Math.abs(a.x - b.x) < size.width &&
+  Math.abs(a.y - b.y) < size.height));
+
 test("frames of nodes do not touch, slots are within them and do not touch", () => {
-  for (const nodes of [1, 2, 3, 4, 5, 7, 8, 12, 13, 64, 100]) for (const [cfs, dfs] of [[1, 0], [0, 1],
-    [5, 3], [30, 30], [3, 20]]) {
+  for (const nodes of [1, 2, 3, 4, 5, 7, 8, 12, 13, 64]) for (const [cfs, dfs] of [[1, 0], [0, 1], [5, 3],
+    [30, 30], [3, 20]]) {
     const list = groups(cfs, dfs);
     const o = over(nodes, list);
     expect(o.nodes.length).toBe(nodes);
-    const apart = (a: { x: number; y: number }, b: { x: number; y: number }, w: number, h: number) =>
-      Math.abs(a.x - b.x) >= w || Math.abs(a.y - b.y) >= h;
-    o.nodes.forEach((a, i) => {
-      expect(a.x >= 0 && a.y >= 0 && a.x + o.frame.width <= o.width && a.y + o.frame.height <=
-        o.height).toBe(true);
-      o.nodes.slice(i + 1).forEach((b) => expect(apart(a, b, o.frame.width, o.frame.height),
-        `${nodes} nodes, ${cfs} ${dfs}`).toBe(true));
-    });
-    const own = Object.values(o.slots);
-    expect(own.length).toBe(list.filter((g) => !g.open).length);
-    own.forEach((a, i) => {
-      expect(a.x + slot.width <= o.frame.width && a.y + slot.height <= o.frame.height).toBe(true);
-      own.slice(i + 1).forEach((b) => expect(apart(a, b, slot.width, slot.height)).toBe(true));
-    });
+    expect(Object.keys(o.slots).sort()).toEqual(list.filter((g) => !g.open).map((g) => g.id).sort());
+    expect(bad(o.nodes, o.frame, o), `nodes: ${nodes} of ${cfs} and ${dfs}`).toEqual([]);
+    expect(bad(Object.values(o.slots), slot, o.frame), `slots: ${nodes} of ${cfs} and ${dfs}`).toEqual([]);
   }
 });
 

@@ -69,15 +69,21 @@ function row<K>(rows: Map<K, Record<string, number | null>>, key: K): Record<str
 
 /** How uneven nodes are, by property, as the server works it out for a moment. */
 export function spreads(list: readonly NodeState[]): Record<string, Spread> {
-  const values: Record<string, number[]> = {};
-  for (const n of list) {
-    for (const name of ofNodes) if (n[name] !== null && n[name] !== undefined) (values[name] ??=
-      []).push(n[name]);
-    if (n.workers) (values.utilisation ??= []).push(Math.min(n.running / n.workers, 1));
-  }
-  return Object.fromEntries(Object.entries(values).map(([name, v]) => {
-    const [min, max] = [Math.min(...v), Math.max(...v)];
-    const mean = v.reduce((a, b) => a + b, 0) / v.length;
-    return [name, { min, max, mean, variation: mean ? (max - min) / mean : 0 }];
-  }));
+  const busy = list.filter((n) => n.workers).map((n) => Math.min(n.running / n.workers, 1));
+  return { ...spreadOf(list, ofNodes), ...(busy.length ? { utilisation: spread(busy) } : {}) };
+}
+
+/** How uneven links are, by property: those that anything went over. */
+export const linkSpreads = (list: readonly LinkState[]): Record<string, Spread> => spreadOf(list, ofLinks);
+
+function spreadOf<N extends string>(list: readonly Record<N, number | null>[],
+  names: readonly N[]): Record<string, Spread> {
+  return Object.fromEntries(names.map((name) => [name, list.map((r) => r[name]).filter((v) => v !== null &&
+    v !== undefined)] as const).filter(([, v]) => v.length > 0).map(([name, v]) => [name, spread(v)]));
+}
+
+function spread(v: readonly number[]): Spread {
+  const [min, max] = [Math.min(...v), Math.max(...v)];
+  const mean = v.reduce((a, b) => a + b, 0) / v.length;
+  return { min, max, mean, variation: mean ? (max - min) / mean : 0 };
 }

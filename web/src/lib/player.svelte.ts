@@ -63,7 +63,10 @@ function show(t: number): void {
 }
 
 export function toggle(backward = false): void {
-  app.set(app.playing && app.backward === backward ? { playing: false } : { playing: true, backward });
+  if (app.playing && app.backward === backward) return app.set({ playing: false });
+  // Unless the user has chosen otherwise, the matrix and other sums follow.
+  const filters = { "play.sums": "1", ...app.filters };
+  app.set({ playing: true, backward, filters }, "replace");
 }
 
 /** What a step goes to: the next moment at which something was recorded, or a CF started. */

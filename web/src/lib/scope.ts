@@ -6,7 +6,9 @@ export const filterNames = ["node", "link", "code"] as const;
 export type FilterName = (typeof filterNames)[number];
 
 export interface Scope {
-  time?: "sel" | "vis"; // the selected or the visible interval; undefined: neither changes what is shown
+  // The selected or the visible interval, or of sums that follow the cursor; undefined: none changes what is
+  // shown.
+  time?: "sel" | "vis" | "sums";
   by?: readonly FilterName[]; // filters that apply
 }
 

@@ -72,6 +72,19 @@ class App {
 
   #interval: Interval = $derived(this.#place.sel ?? [0, this.#end]);
   #visible: Interval = $derived(this.vis ?? [0, this.#end]);
+  #sums: Interval = $derived.by(() => {
+    const [from, to] = this.#interval;
+    return this.toCursor ? [from, Math.max(from + 1, Math.min(this.now!, to))] : [from, to];
+  });
+
+  /** Whether sums are those up to the cursor, as they are while a run is played. */
+  get toCursor(): boolean {
+    return this.filters["play.sums"] === "1" && this.now !== null;
+  }
+  /** The interval of sums that follow the cursor. */
+  get sums(): Interval {
+    return this.#sums;
+  }
 
   /** The interval of tables and sums: the selected interval or the whole run. */
   get interval(): Interval {

@@ -27,6 +27,8 @@ export const text = dictionary(
     itself: "the CF itself", noCost: "No worker waited for this link.",
     noCosts: "No worker waited for a link.", events: "Its events", plots: "Over time", links: "Links",
     sum: "all together", top: "the busiest", each: "each",
+    spread: "How uneven the links are", spreadOver: "How uneven the links are: (greatest - least) / mean",
+    tipVariation: "(greatest - least) / mean of the links that anything went over: 0 where all have the same",
   },
   {
     title: "Связи в момент курсора", sumTitle: "Связи, за интервал", link: "Связь", from: "Откуда", to:
@@ -55,6 +57,8 @@ export const text = dictionary(
     times: "Раз",
     itself: "сам ФВ", noCost: "Этой связи никто не ждал.", noCosts: "Связей никто не ждал.",
     events: "Её события", plots: "Во времени", links: "Связи", sum: "все вместе", top: "самые занятые",
-    each: "каждая",
+    each: "каждая", spread: "Насколько связи различаются",
+    spreadOver: "Насколько связи различаются: (наибольшее - наименьшее) / среднее",
+    tipVariation: "(наибольшее - наименьшее) / среднее для использованных связей: 0, если у всех одинаково",
   },
 );

@@ -248,8 +248,9 @@ func (g *Graph) findDFOrder() *dfOrder {
 		o.list[next[name]] = model.DF(df)
 		next[name]++
 	}
+	indices := func(df model.DF, dst []int64) []int64 { return m.Indices(df, dst[:0]) }
 	for i := range m.Names {
-		sortByIndices(o.list[first[i]:first[i+1]], m.Indices, func(df model.DF) uint64 { return uint64(df) })
+		sortByIndices(o.list[first[i]:first[i+1]], indices, func(df model.DF) uint64 { return uint64(df) })
 	}
 	return o
 }
