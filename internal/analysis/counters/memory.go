@@ -3,7 +3,9 @@ package counters
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/model/query"
@@ -102,15 +104,56 @@ func (r *Properties) Memory(ctx context.Context, q MemoryQuery) (MemoryAnswer, e
 	if at < r.wall {
 		at += r.of.m.Start
 	}
-	m.Holders, m.HoldersMore, err = holders(ctx, r.of.m, at)
+	m.Holders, m.HoldersMore, err = r.holdings().holders(ctx, r.of.m, at)
 	return m, err
 }
 
 // maxHolders is how many holders are listed.
 const maxHolders = 200
 
+// holdings is what nodes hold, by the time from which it counts.
+type holdings struct {
+	list []model.Holding
+	ends model.Ends
+}
+
+// span gives the time from which a copy counts, and the one up to which it does. Where clocks moved the drop
+// before the store it counts -1 between them.
+func span(h *model.Holding) (from, to int64) {
+	if h.To == model.None {
+		return h.From, math.MaxInt64
+	}
+	return min(h.From, h.To), max(h.From, h.To)
+}
+
+func findHoldings(m *model.Model) *holdings {
+	n := 0
+	for h := range m.Holdings() {
+		if h.From != model.None {
+			n++
+		}
+	}
+	x := &holdings{list: model.Make[model.Holding](m, n)[:0]}
+	for h := range m.Holdings() {
+		if h.From != model.None {
+			x.list = append(x.list, h)
+		}
+	}
+	slices.SortStableFunc(x.list, func(a, b model.Holding) int {
+		t, _ := span(&a)
+		u, _ := span(&b)
+		return cmp.Compare(t, u)
+	})
+	for i := range x.list {
+		_, to := span(&x.list[i])
+		x.ends.Add(i, to)
+	}
+	return x
+}
+
 // holders finds who holds what at a time on the common clock. It fails when ctx ends.
-func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, more int, err error) {
+func (x *holdings) holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, more int,
+	err error) {
 	type owner struct {
 		name       uint32
 		node, code int
@@ -120,17 +163,15 @@ func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, m
 		df model.DF
 	}
 	groups := map[owner]*holder{}
-	node := -1
-	for h := range m.Holdings() {
-		if h.Node != node {
-			node = h.Node
-			if err := ctx.Err(); err != nil {
-				return nil, 0, err
-			}
+	n := sort.Search(len(x.list), func(i int) bool { from, _ := span(&x.list[i]); return from > t })
+	x.ends.Before(n, t, func(i int) bool {
+		if i%1000 == 0 && ctx.Err() != nil {
+			return false
 		}
+		h := &x.list[i]
 		held := h.At(t)
 		if held == 0 {
-			continue
+			return true
 		}
 		k := owner{m.DFName[h.DF], h.Node, 0}
 		if first, end := m.Creations(h.DF); end > first {
@@ -143,9 +184,13 @@ func holders(ctx context.Context, m *model.Model, t int64) (list []NodeHolder, m
 		}
 		g.Copies += held
 		g.Bytes += held * h.Bytes
-		if held > 0 && h.From < g.Oldest {
+		if held > 0 && h.From <= g.Oldest {
 			g.Oldest, g.df = h.From, h.DF
 		}
+		return true
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
 	}
 	list = make([]NodeHolder, 0, len(groups))
 	for _, g := range groups {

@@ -21,6 +21,8 @@ type Properties struct {
 	marks   [families]func() []sums
 	levels  [quantities]func() levels
 	asked   atomic.Uint64 // a bit for each quantity, and one for values at a time
+	// holdings are found once somebody asks who holds what.
+	holdings func() *holdings
 }
 
 // levels are the step functions of one quantity: of the whole run, then by place.
@@ -85,6 +87,7 @@ func (s *Properties) level(q quantity) (all levels) {
 // fails when ctx ends.
 func FromModel(ctx context.Context, m *model.Model, r *trace.Reader) (*Properties, error) {
 	s := &Properties{of: source{m: m, links: newLinkTable(), flights: true, sided: true}}
+	s.holdings = sync.OnceValue(func() *holdings { return findHoldings(m) })
 	s.history = newHistory(m, s.of.links)
 	x := s.history
 	x.stored, x.moment, x.unknown = s.stored, s.values, unknown(m, &m.Count)

@@ -10,14 +10,15 @@ import { app, type Interval } from "./state.svelte";
 import { text } from "./text";
 import { toast } from "./toast.svelte";
 
-/** Where playback is after so many nanoseconds of the run, in an interval. It starts again at the other end
- * in a loop, else it stops there. */
+/** Where playback is after so many nanoseconds of the run, in an interval. In a loop it goes on from the other
+ * end, also where a frame takes longer than the interval lasts; else it stops there. */
 export function after(t: number, ns: number, [from, to]: Interval, loop: boolean): { t: number;
   stops: boolean } {
   const next = t + ns;
   if (ns > 0 ? next < to : next > from || ns === 0) return { t: next, stops: false };
   if (!loop) return { t: ns > 0 ? to : from, stops: true };
-  return { t: ns > 0 ? from : to, stops: false };
+  const over = (ns > 0 ? next - to : from - next) % Math.max(to - from, 1);
+  return { t: ns > 0 ? from + over : to - over, stops: false };
 }
 
 /** Whether the selected interval, or the run, is played again and again. */

@@ -4,8 +4,10 @@ import { after, nearest } from "./player.svelte";
 test("playback stops at the end, or begins again in a loop", () => {
   expect(after(10, 5, [0, 100], false)).toEqual({ t: 15, stops: false });
   expect(after(98, 5, [0, 100], false)).toEqual({ t: 100, stops: true });
-  expect(after(98, 5, [20, 100], true)).toEqual({ t: 20, stops: false });
-  expect(after(22, -5, [20, 100], true)).toEqual({ t: 100, stops: false });
+  expect(after(98, 5, [20, 100], true)).toEqual({ t: 23, stops: false });
+  expect(after(22, -5, [20, 100], true)).toEqual({ t: 97, stops: false });
+  expect(after(30, 1670, [20, 100], true)).toEqual({ t: 20 + 1600 % 80, stops: false });
+  expect(after(30, -1630, [20, 100], true)).toEqual({ t: 80, stops: false });
   expect(after(3, -5, [0, 100], false)).toEqual({ t: 0, stops: true });
   for (const t of [0, 100]) expect(after(t, 0, [0, 100], false)).toEqual({ t, stops: false });
 });

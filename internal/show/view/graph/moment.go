@@ -184,7 +184,7 @@ func (g *Graph) momentFlights(f *form, t, window int64, out *Moment) {
 	type link struct{ from, to int }
 	at := map[link]*LinkMoment{}
 	n := upTo(len(p.flights), func(i int) int64 { return p.flights[i].sent }, t)
-	p.landed.before(n, t, func(i int) bool {
+	p.landed.Before(n, t, func(i int) bool {
 		v := &p.flights[i]
 		if v.received <= t {
 			return true
@@ -260,7 +260,7 @@ func (g *Graph) momentEdges(f *form, t, alive int64, out *Moment) {
 	p := g.places()
 	if out.Of = "alive"; alive <= maxAlive {
 		n := upTo(len(p.born), func(i int) int64 { return p.born[i] }, t)
-		p.ended.before(n, t, func(i int) bool {
+		p.ended.Before(n, t, func(i int) bool {
 			e.of(p.lives[i])
 			return true
 		})

@@ -17,8 +17,8 @@ import (
 // Plan. All changes of state and all copies stored and dropped stand in two lists, by time. They depend on the
 // run alone. For the groups that are open now, sums over the changes are kept at some hundred moments, evenly
 // among the changes; any other moment is the last of these before it and the changes since. What goes from node
-// to node, and CFs by the time they live, stand in lists by their beginnings. Each block of such a list knows
-// the latest end in it, so what goes on at a moment is found without looking at all that began before.
+// to node, and CFs by the time they live, stand in lists by their beginnings. model.Ends finds
+// what goes on at a moment.
 
 // cfChange is a change of a CF's state on a node.
 type cfChange struct {
@@ -59,36 +59,11 @@ type places struct {
 	cfs     []cfChange
 	dfs     []dfChange
 	flights []flight // by sent
-	landed  blocks
+	landed  model.Ends
 	lives   []model.CF // by the time they came into being
 	born    []int64    // by position in lives
-	ended   blocks
+	ended   model.Ends
 	links   []linkSums
-}
-
-// blocks has the latest end of every so many of what is sorted by its beginning.
-type blocks []int64
-
-const blockSize = 128
-
-func (b *blocks) add(i int, end int64) {
-	if i/blockSize == len(*b) {
-		*b = append(*b, end)
-	}
-	(*b)[i/blockSize] = max((*b)[i/blockSize], end)
-}
-
-// before calls f with the numbers below n, from the last, but for whole blocks that ended by t; f false stops.
-func (b blocks) before(n int, t int64, f func(i int) bool) {
-	for i := n - 1; i >= 0; i-- {
-		if b[i/blockSize] <= t {
-			i -= i % blockSize
-			continue
-		}
-		if !f(i) {
-			return
-		}
-	}
 }
 
 func (g *Graph) findPlaces() *places {
@@ -130,7 +105,7 @@ func (g *Graph) findPlaces() *places {
 	p.born = model.Make[int64](m, n)
 	for i, cf := range p.lives {
 		p.born[i] = born[cf]
-		p.ended.add(i, done[cf])
+		p.ended.Add(i, done[cf])
 	}
 	n = 0
 	for h := range m.Holdings() {
@@ -200,7 +175,7 @@ func (g *Graph) findFlights(p *places) {
 	}
 	for i := range p.flights {
 		v := &p.flights[i]
-		p.landed.add(i, v.received)
+		p.landed.Add(i, v.received)
 		l := &p.links[at[[2]uint16{v.from, v.to}]]
 		sum := v.bytes
 		if k := len(l.bytes); k > 0 {
