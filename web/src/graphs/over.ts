@@ -68,7 +68,8 @@ export function way(o: Over, from: number, to: number): [Point, Point, Point] | 
   // From the edges of the frames.
   const cut = (c: Point) => {
     const [ex, ey] = [bend.x - c.x, bend.y - c.y];
-    const k = Math.min(width / 2 / Math.max(Math.abs(ex), 1e-9), height / 2 / Math.max(Math.abs(ey), 1e-9), 1);
+    const k = Math.min(width / 2 / Math.max(Math.abs(ex), 1e-9),
+      height / 2 / Math.max(Math.abs(ey), 1e-9), 1);
     return { x: c.x + ex * k, y: c.y + ey * k };
   };
   return [cut(a), bend, cut(b)];

@@ -10,8 +10,8 @@ import { app, type Interval } from "./state.svelte";
 import { text } from "./text";
 import { toast } from "./toast.svelte";
 
-/** Where playback is after so many nanoseconds of the run, in an interval. In a loop it goes on from the other
- * end, also where a frame takes longer than the interval lasts; else it stops there. */
+/** Where playback is after so many nanoseconds of the run, in an interval. In a loop it goes on from the
+ * other end, also where a frame takes longer than the interval lasts; else it stops there. */
 export function after(t: number, ns: number, [from, to]: Interval, loop: boolean): { t: number;
   stops: boolean } {
   const next = t + ns;

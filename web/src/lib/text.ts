@@ -15,7 +15,8 @@ export const text = dictionary(
     away: (nodes: string) => `Nothing comes from node ${nodes} at present. When it comes back, the page ` +
       `goes on; if it does not, the run counts as killed.`,
     send: "From another terminal:",
-    playBack: "Play backward", sums: "Sums up to the cursor: they follow it", loop: "Repeat the selected interval, or the run",
+    playBack: "Play backward", sums: "Sums up to the cursor: they follow it",
+    loop: "Repeat the selected interval, or the run",
     lastEvent: "The event before", nextEvent: "The next event",
     lastCF: "The start of a CF before", nextCF: "The next start of a CF",
     noneAfter: "Nothing follows", noneBefore: "Nothing comes before",
@@ -107,7 +108,8 @@ export const text = dictionary(
     away: (nodes) => `Сейчас ничего не приходит: узел ${nodes}. Вернётся связь — продолжим; не вернётся — ` +
       `запуск будет считаться убитым.`,
     send: "Из другого терминала:",
-    playBack: "Пуск назад", sums: "Суммы до курсора: следуют за ним", loop: "Повторять выбранный интервал или весь запуск",
+    playBack: "Пуск назад", sums: "Суммы до курсора: следуют за ним",
+    loop: "Повторять выбранный интервал или весь запуск",
     lastEvent: "Предыдущее событие", nextEvent: "Следующее событие",
     lastCF: "Предыдущее начало ФВ", nextCF: "Следующее начало ФВ",
     noneAfter: "Дальше ничего нет", noneBefore: "Раньше ничего нет",

@@ -9,8 +9,8 @@ export interface Even {
   variation: (number | null)[]; // (max - min) / mean, 0 for mean 0
 }
 
-/** The spread of the means of nodes, or of links, in each window. `of` divides the values of a node; a node that it gives 0
- * for is left out, as are those of which nothing is known. */
+/** The spread of the means of nodes, or of links, in each window. `of` divides the values of a
+ * node; a node that it gives 0 for is left out, as are those of which nothing is known. */
 export function even(series: readonly Series[], of: (node: number) => number = () => 1): Even {
   const n = Math.max(0, ...series.map((s) => s.mean.length));
   const out: Even = { mean: [], min: [], max: [], variation: [] };
