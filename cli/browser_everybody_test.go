@@ -66,10 +66,6 @@ func pageEverybody(t *testing.T, p *pages) {
 		if got := query[string](b, `document.documentElement.lang`); got != at.lang {
 			t.Fatalf("the page speaks %q", got)
 		}
-		for i, v := range append(slices.Clone(viewNames), "runs", "tasks") {
-		if err == nil {
-			query[bool](b, string(script)+"; true")
-		}
 		for i, v := range append(slices.Clone(viewNames), "runs", "tasks", "moment") {
 			where := fmt.Sprintf("%s-%s-%s-%d", v, at.lang, at.theme, at.width)
 			switch v {
