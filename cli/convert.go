@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/dataframe"
 	"github.com/whyslow/whyslow/internal/convert/dot"
 	"github.com/whyslow/whyslow/internal/convert/epilog"
+	"github.com/whyslow/whyslow/internal/convert/otf2"
 	"github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/model"
@@ -28,11 +31,13 @@ import (
 )
 
 // format is a foreign format a trace can be converted to: a file that write writes, or, if it is nil, a
-// folder with a file for each table.
+// folder: what archive writes, or a file for each table.
 type format struct {
 	name, extension, about string
 	write                  func(context.Context, io.Writer, *model.Model) error
 	table                  dataframe.WriteTable
+	// archive writes a folder that is not there yet.
+	archive func(context.Context, string, *model.Model) error
 }
 
 var formats = []format{
@@ -56,6 +61,8 @@ var formats = []format{
 	{name: "chrome", extension: ".json",
 		about: "the same in the Trace Event Format, for chrome://tracing and others",
 		write: perfetto.WriteChrome},
+	{name: "otf2", about: "all events, for Vampir and what reads Score-P's traces; needs libotf2",
+		archive: otf2.Write},
 	{name: "csv", extension: ".csv", about: "a folder with a file for each table, see 'whyslow sql --tables'",
 		table: dataframe.CSV},
 	{name: "parquet", extension: ".parquet",
@@ -152,6 +159,14 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	if f.write == nil && out == "-" {
 		return console.Misuse("convert: --to=%s writes a folder: give its name with -o", f.name)
 	}
+	if f.archive != nil {
+		if _, err := os.Lstat(out); err == nil {
+			return badInput(fmt.Errorf("%s: it exists already; give another folder with -o", out))
+		}
+		if !otf2.HasOTF2() {
+			return badInput(otf2.ErrWithout)
+		}
+	}
 	line := console.StartProgress(std)
 	var read readShare
 	ctx, watched := o.memory.watch(ctx, std, path, read.part, nil)
@@ -160,6 +175,10 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	if err == nil {
 		line.Set("writing %s", out)
 		switch {
+		case f.archive != nil:
+			if err = f.archive(ctx, out, m); err != nil {
+				err = errors.Join(err, os.RemoveAll(out))
+			}
 		case f.write == nil:
 			source, close := tablesOf(&o.memory, path, m)
 			defer close()

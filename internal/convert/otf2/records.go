@@ -61,6 +61,9 @@ const (
 	Acquire       // window, other, lock, type
 	Release       // window, other, lock
 	TransferDone  // window, transfer
+
+	CollectiveBegin // written alone: what begins tells nothing
+	RMACollectiveBegin
 	lastKind
 )
 
@@ -75,7 +78,8 @@ var least = [lastKind]int{Error: 2, String: 2, Clock: 4, Host: 4, Process: 4, Lo
 	Group: 3,
 	Comm:  2, Inter: 3, Window: 2, Events: 1, Enter: 2, Leave: 2, Send: 5, Isend: 6, IsendDone: 2, Posted: 2,
 	Receive: 5, Ireceive: 6, Cancelled: 2, Collective: 6, TeamBegin: 2, TeamEnd: 2, TaskSwitch: 4, TaskEnd: 4,
-	Put: 5, Get: 5, Atomic: 5, RMACollective: 6, Acquire: 5, Release: 4, TransferDone: 3}
+	Put: 5, Get: 5, Atomic: 5, RMACollective: 6, Acquire: 5, Release: 4, TransferDone: 3, CollectiveBegin: 1,
+	RMACollectiveBegin: 1}
 
 // mostWords of a record.
 const mostWords = 1<<20 + 2

@@ -23,13 +23,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const python = "/usr/bin/python3" // Debian's, which has the module
+
 // archive writes an archive with the Python module of OTF2, and returns its anchor file.
 func archive(t *testing.T) string {
 	t.Helper()
 	if !records.HasOTF2() {
 		t.Skip("built without libotf2; go test -tags otf2 has it")
 	}
-	const python = "/usr/bin/python3" // Debian's, which has the module
 	if err := exec.Command(python, "-c", "import otf2").Run(); err != nil {
 		t.Skip("no Python module otf2: apt-get install python3-otf2")
 	}

@@ -131,12 +131,11 @@ func tag(word uint64) uint64 { return uint64(int64(int32(uint32(word)))) }
 func lockOf(w []uint64) uint64 { return w[0]<<40 ^ w[1]<<16 ^ w[2] }
 
 func (t *thread) enter(site trace.Site) {
-	if t.free {
-		// Only now is it known that there is something to wait for.
+	if t.free && t.since < t.last { // only now is it known that there was something to wait for
 		t.s.Emit(t.since, trace.KindEntered, uint64(t.n.idleSite()))
 		t.emit(trace.KindExited, uint64(t.n.idleSite()))
-		t.free = false
 	}
+	t.free = false
 	if len(t.open) == mostOpen {
 		return
 	}

@@ -81,6 +81,8 @@ func (r *region) kind(name string) trace.CodeKind {
 		return trace.Message
 	case r.role == roleRMA:
 		return trace.Bulk
+	case r.role == roleThreadWait:
+		return trace.Await
 	}
 	switch r.paradigm {
 	case paradigmMPI, paradigmShmem, paradigmGASPI, paradigmUPC, paradigmMeasure:

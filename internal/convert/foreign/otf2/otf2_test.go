@@ -128,8 +128,8 @@ func dump(t sloutest.TB, dir string) string {
 	return b.String()
 }
 
-// TestRead: what MPI and OpenMP regions, messages, collectives and transfers become.
-func TestRead(t *testing.T) {
+// small is a run with everything that is read.
+func small() []byte {
 	s := begin()
 	at := func(kind records.Kind, time uint64, words ...uint64) {
 		s.put(kind, append([]uint64{time}, words...)...)
@@ -182,8 +182,13 @@ func TestRead(t *testing.T) {
 	at(records.Enter, 1150, 9)
 	at(records.Leave, 1160, 9)
 	s.put(records.End)
+	return s.Bytes()
+}
+
+// TestRead: what MPI and OpenMP regions, messages, collectives and transfers become.
+func TestRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x.trace")
-	if made, err := load(s.Bytes(), dir); !made || err != nil {
+	if made, err := load(small(), dir); !made || err != nil {
 		t.Fatal(made, err)
 	}
 	const want = `0.0 main 0-200 function
