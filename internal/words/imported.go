@@ -22,10 +22,10 @@ var Imported = map[string]ImportedFormat{
 		Phrase{"Trace Event Format (JSON of chrome://tracing, Perfetto, PyTorch, Dask, Bazel and others)",
 			"Trace Event Format (JSON программ chrome://tracing, Perfetto, PyTorch, Dask, Bazel и других)"},
 		Phrase{
-			"why tasks without flows start when they do; slices inside of others; data and its sizes; messages " +
+			"why tasks without flows start when they do; data and its sizes; messages " +
 				"between processes, so L; the CPU time of threads, so U may include waiting for a core. Counters and " +
 				"asynchronous slices are not read",
-			"почему задачи без стрелок начинаются в это время; интервалы внутри других; данные и их размеры; " +
+			"почему задачи без стрелок начинаются в это время; данные и их размеры; " +
 				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра). " +
 				"Счётчики и асинхронные интервалы не читаются"}},
 	"starpu": {

@@ -8,6 +8,8 @@
 // that starts later. A task ends where a flow leaves it and goes on as another CF, so that the rest is no
 // reason for the wait of others (tasks.go).
 //
+// A slice inside of another is a region of the thread.
+//
 // The format does not say why a task without flows starts when it does. Such a task has an input "not told",
 // which nobody made: its worker starves until then.
 package traceevents

@@ -37,6 +37,7 @@ type thread struct {
 	slices []slice
 	open   []slice // begun by B
 	parts  []*part
+	inner  []slice // in order; each is in that before it, or begins when that has ended
 }
 
 // end is where a flow leaves or enters a thread.
@@ -181,17 +182,23 @@ type input struct {
 	by *part
 }
 
-// tasks finds the slices that are in no other, as parts.
+// tasks finds the slices that are in no other, as parts. Those inside of others end with them at the latest.
 func (t *thread) tasks() {
 	slices.SortFunc(t.slices, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
-	until := int64(math.MinInt64)
+	var around []int64 // ends of the slices around one
 	for _, s := range t.slices {
-		if s.from >= until {
-			t.parts = append(t.parts, &part{slice: s, thread: t})
-			until = s.to
+		for len(around) > 0 && around[len(around)-1] <= s.from {
+			around = around[:len(around)-1]
 		}
+		if len(around) == 0 {
+			t.parts = append(t.parts, &part{slice: s, thread: t})
+		} else {
+			s.to = min(s.to, around[len(around)-1])
+			t.inner = append(t.inner, s)
+		}
+		around = append(around, s.to)
 	}
 	t.slices = nil
 }
@@ -310,8 +317,37 @@ func (f *file) join(node *foreign.Node) {
 	}
 }
 
+// regions writes slices inside of others as regions.
+type regions struct {
+	*trace.Stream
+	site func(slice) uint64
+	next []slice
+	open []slice
+}
+
+// until writes what happens before a time, and who leaves at it.
+func (r *regions) until(t int64) {
+	for {
+		n := len(r.open) - 1
+		switch {
+		case n >= 0 && r.open[n].to <= t && (len(r.next) == 0 || r.open[n].to <= r.next[0].from):
+			r.Emit(r.open[n].to, trace.KindExited, r.site(r.open[n]))
+			r.open = r.open[:n]
+		case len(r.next) > 0 && r.next[0].from < t:
+			r.Emit(r.next[0].from, trace.KindEntered, r.site(r.next[0]))
+			r.open, r.next = append(r.open, r.next[0]), r.next[1:]
+		default:
+			return
+		}
+	}
+}
+
 // stream writes the events of a thread.
 func (f *file) stream(node *foreign.Node, s *trace.Stream, t *thread) {
+	inside := regions{Stream: s, next: t.inner, site: func(x slice) uint64 {
+		return uint64(node.Site(node.Code(cmp.Or(f.texts[x.name], "slice"), trace.Function, "", 0), "", 0))
+	}}
+	defer inside.until(math.MaxInt64)
 	ready := func(p *part, at int64) {
 		code := node.Code(cmp.Or(f.texts[p.name], "task"), trace.Atomic, "", 0)
 		s.Emit(at, trace.KindCFCreated, uint64(p.cf), uint64(node.Site(code, "", 0)), 0, 1, math.Float64bits(1), 0)
@@ -319,6 +355,7 @@ func (f *file) stream(node *foreign.Node, s *trace.Stream, t *thread) {
 	}
 	continues := uint64(0)
 	for i, p := range t.parts {
+		inside.until(p.from)
 		inputs := []uint64{}
 		switch {
 		case continues != 0:
@@ -336,6 +373,7 @@ func (f *file) stream(node *foreign.Node, s *trace.Stream, t *thread) {
 			inputs = append(inputs, in.df)
 		}
 		s.Emit(p.from, trace.KindCFStarted, append([]uint64{uint64(p.cf), 1, uint64(len(inputs))}, inputs...)...)
+		inside.until(p.to)
 		s.Emit(p.to, trace.KindCFFinished, uint64(p.cf), 1, math.MaxUint64)
 		for _, x := range p.outs {
 			s.Emit(p.to, trace.KindDFCreate, x.df, 0, uint64(p.cf))

@@ -42,7 +42,7 @@ func tell(m *model.Model) string {
 	return b.String()
 }
 
-// TestRead: slices become tasks, flows dependences; what is inside of a slice is left out.
+// TestRead: slices become tasks, flows dependences, slices inside of others regions.
 func TestRead(t *testing.T) {
 	const text = `{"displayTimeUnit": "ns", "otherData": {"a": [1, {}]}, "traceEvents": [
 		{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "x"}},
@@ -76,6 +76,10 @@ func TestRead(t *testing.T) {
 		if got := strings.ReplaceAll(tell(m), "flow by late", "0x9 by late"); strings.ReplaceAll(got, ", late by late",
 			", 0x9 by late") != want {
 			t.Errorf("%s\nnot\n%s", got, want)
+		}
+		if m.Regions == nil || len(m.Regions.Threads) != 1 || len(m.Regions.Threads[0].Site) != 1 ||
+			m.Codes[m.Sites[m.Regions.Threads[0].Site[0]].Code].Name != "inside" {
+			t.Errorf("regions: %+v", m.Regions)
 		}
 		if words.Imported[m.Info.Settings[model.Imported]].About.In(words.English) == "" || m.Killed {
 			t.Error(m.Info.Settings, m.Killed)
@@ -141,6 +145,11 @@ func TestRandom(t *testing.T) {
 				at += rapid.IntRange(0, 5).Draw(r, "gap")
 				dur := rapid.IntRange(1, 6).Draw(r, "length")
 				list = append(list, fmt.Sprintf(`{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":%d,"name":"n%d"}`, tid, at, dur, dur))
+				for range rapid.IntRange(0, 3).Draw(r, "inside") {
+					from := rapid.IntRange(at, at+dur-1).Draw(r, "from")
+					list = append(list, fmt.Sprintf(`{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":%d,"name":"i"}`, tid, from,
+						rapid.IntRange(0, at+dur-from).Draw(r, "for")))
+				}
 				total += dur
 				at += dur
 			}
