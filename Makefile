@@ -84,7 +84,7 @@ demo: build              ## run an example on two nodes and report
 # against a schema, Graphviz reads task graphs, otf2-print and a Python module OTF2 archives. Tests are skipped where their tools are missing.
 PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; \
 	command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; \
-	command -v dot >/dev/null || echo graphviz; \
+	command -v dot >/dev/null || echo graphviz; command -v gdb >/dev/null || echo gdb; \
 	{ $(HAVE_OTF2) && command -v otf2-print && /usr/bin/python3 -c 'import otf2'; } >/dev/null 2>&1 || echo $(OTF2_PACKAGES); \
 	{ command -v clang-16 && test -e /usr/lib/llvm-16/lib/libomp.so.5; } >/dev/null || echo clang-16 libomp-16-dev; \
 	{ $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))

@@ -15,6 +15,8 @@ type debugOptions struct {
 	commands string // file with commands; "": they are typed
 	dap      bool   // an editor debugs, over standard input and output
 	page     bool   // the page debugs
+	fresh    bool   // forget what was saved the last time
+	gdb      string // CF to attach gdb to; "": none
 
 	file    *os.File // commands
 	browser debugPage
@@ -34,18 +36,27 @@ the debugger to standard error.
 With --page, the page of the live run debugs, as with 'whyslow run --live --debug'. With --dap, an editor does: it
 speaks the Debug Adapter Protocol on standard input and output. The program's standard input is then free.
 
-The time at which the program was stopped is W.debug in the report. All flags of 'whyslow run' that do not decide
-about the order of CFs work as they do there.
+Breakpoints and holds are saved and set again the next time, unless the commands come from a file: such a file says
+all that it wants. --fresh forgets them. --gdb stops at a CF and attaches gdb to it, at the beginning of its C++
+function; C++ code is compiled with all names and, unless -O says otherwise, without optimization for that.
+
+The time at which the program was stopped is W.debug in the report. The flags of 'whyslow run' work as they do
+there: with --order or --fuzz-order, a recorded or random order is debugged.
 ` + exitCodes(1, 2, 3, 4)
 	cmd.Example = `  whyslow debug prog.fa 100
   whyslow debug -w 2 --commands script.txt prog.fa 100
   whyslow debug --page prog.fa 100
+  whyslow debug --order race.trace prog.fa 100
+  whyslow debug --gdb 'step[3]' prog.fa 100
   whyslow debug --dap prog.fa 100`
 	f := cmd.Flags()
 	f.StringVar(&o.debug.commands, "commands", "", "take the commands from this `file`; after the last one the"+
 		" program goes on to its end")
 	f.BoolVar(&o.debug.page, "page", false, "debug in the browser, on the page of the run; it stays until Ctrl+C")
 	f.BoolVar(&o.debug.dap, "dap", false, "speak the Debug Adapter Protocol on standard input and output")
+	f.BoolVar(&o.debug.fresh, "fresh", false, "forget the breakpoints and holds of the last time")
+	f.StringVar(&o.debug.gdb, "gdb", "", "go on up to this `CF` and attach gdb to it; commands for gdb may follow:"+
+		" 'step[3] bt; info args'")
 	return cmd
 }
 
@@ -70,7 +81,15 @@ func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 	if o.debug.page && (o.debug.dap || o.debug.commands != "") || o.debug.dap && o.debug.commands != "" {
 		return console.Misuse("debug: --page, --dap and --commands: choose one")
 	}
-	for _, flag := range []string{"order", "fuzz-order", "repeat", "hold", "no-trace"} {
+	if o.debug.gdb != "" {
+		if o.debug.dap || o.debug.page {
+			return console.Misuse("debug: --gdb needs the terminal: leave out --dap and --page")
+		}
+		if o.source.variables = true; !f.Changed("optimize") {
+			o.source.optimize = "0"
+		}
+	}
+	for _, flag := range []string{"repeat", "results", "hold", "no-trace"} {
 		if f.Changed(flag) {
 			return console.Misuse("debug: --%s makes no sense under the debugger", flag)
 		}

@@ -68,6 +68,7 @@ type sourceOptions struct {
 	cppSources []string
 	optimize   string // 0 to 3
 	noWaits    bool
+	variables  bool // compile C++ code with the names of variables, for gdb
 	verbose    bool
 }
 

@@ -38,19 +38,18 @@ func (o *debugOptions) forPage() api.Debugger {
 // debugging is a run that is debugged.
 type debugging struct {
 	d       *debug.Debugger
+	session *terminal.Session // nil: an editor debugs
 	library *cpp.Library
 	served  chan struct{} // closed when the editor knows everything
 	output  func()        // brings out what the program has printed
 }
 
 // begin starts to debug a run that is about to begin; quit ends it.
-func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Config, quit func()) (*debugging,
-	error) {
-	in, typed := std.In, false
-	if o.file != nil {
-		in = o.file
-	} else if file, ok := in.(*os.File); ok {
-		typed = term.IsTerminal(int(file.Fd()))
+func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Config, program string,
+	quit func()) (*debugging, error) {
+	saved, err := o.saved(program)
+	if err != nil {
+		return nil, badInput(err)
 	}
 	g := &debugging{library: cfg.Library, served: make(chan struct{}), output: func() {}}
 	say := func(line string) { fmt.Fprintln(std.Err, line) }
@@ -61,13 +60,16 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 	case o.page:
 		say = o.browser.Log
 	}
-	var err error
-	g.d, err = debug.New(ctx, debug.Options{Program: cfg.Program, Session: cfg.Session, AtEntry: true, Log: say})
+	g.d, err = debug.New(ctx, debug.Options{Program: cfg.Program, Session: cfg.Session, Under: cfg.Gate, AtEntry: true,
+		Saved: saved, Log: say})
 	if err != nil {
 		return nil, badInput(err)
 	}
 	cfg.Gate, cfg.DescribeDFs = g.d, true
 	if o.page {
+		for _, line := range g.d.Restored() {
+			o.browser.Log(line)
+		}
 		go func() {
 			defer close(g.served)
 			o.browser.Serve(g.d, quit)
@@ -75,7 +77,17 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 		return g, nil
 	}
 	if !o.dap {
-		go terminal.Serve(g.d, in, std.Err, typed, quit)
+		g.session = &terminal.Session{Debugger: g.d, In: std.In, Out: std.Err, Quit: quit}
+		if o.file != nil {
+			g.session.In, g.session.File = o.file, o.commands
+		} else if file, ok := std.In.(*os.File); ok {
+			g.session.Prompt = term.IsTerminal(int(file.Fd()))
+		}
+		if o.gdb != "" {
+			cf, commands, _ := strings.Cut(o.gdb, " ")
+			g.session.Before = []string{"until " + cf, "gdb . " + commands}
+		}
+		go g.session.Serve()
 		close(g.served)
 		return g, nil
 	}
@@ -109,6 +121,29 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 		server.Serve()
 	}()
 	return g, nil
+}
+
+// saved opens what was saved for the program of a file, nil for a session whose file of commands says everything.
+func (o *debugOptions) saved(program string) (*debug.Saved, error) {
+	if o.file != nil {
+		return nil, nil
+	}
+	if o.fresh {
+		s, err := debug.NewSaved(program)
+		if err == nil {
+			err = s.Forget()
+		}
+		return s, err
+	}
+	return debug.OpenSaved(program)
+}
+
+// wrong is what was wrong with a command of a file, nil for nothing.
+func (g *debugging) wrong() error {
+	if g == nil || g.session == nil {
+		return nil
+	}
+	return badInput(g.session.Wrong())
 }
 
 // divert has what is written to standard output come out of a pipe, and returns where standard output was.

@@ -66,7 +66,7 @@ func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *s
 	spec := cpp.Spec{
 		Prog: prog, Dir: filepath.Dir(
 			src.file), CppDirs: src.cppDirs, Sources: src.cppSources, Optimize: "-O" + src.optimize,
-		NoWaits: src.noWaits,
+		NoWaits: src.noWaits, Debug: src.variables,
 		Progress: func(done, total int, file string) {
 			line.Set("compiling C++: %s (%d of %d done)", file, done, total)
 		},
@@ -221,7 +221,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	defer quit()
 	var debugged *debugging
 	if o.debug != nil {
-		if debugged, err = o.debug.begin(runCtx, io, &cfg, quit); err != nil {
+		if debugged, err = o.debug.begin(runCtx, io, &cfg, o.source.file, quit); err != nil {
 			return errors.Join(err, r.rec.End(err, err), voice.End())
 		}
 	}
@@ -253,7 +253,9 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 			io.Say("warning: %s lists no node for %d CFs of its statements: their locators placed them",
 				o.place, res.Unplaced)
 		}
-		outcome = runOutcome(io, res, runErr)
+		if outcome = debugged.wrong(); outcome == nil {
+			outcome = runOutcome(io, res, runErr)
+		}
 	}
 	endErr := r.rec.End(runErr, outcome)
 	if err := native.Close(); err != nil {

@@ -89,6 +89,7 @@ func TestScript(t *testing.T) {
 				return err
 			}
 			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("SDK", filepath.Join(filepath.Dir(examples), "sdk"))
 			env.Setenv("LANG_TESTS", filepath.Join(filepath.Dir(examples), "testdata", "lang"))

@@ -121,7 +121,9 @@ func (in Input) advice(f *facts) []Advice {
 	}
 	a.stuckLocators()
 	a.neverFreed()
-	if slow(a.res) && f.m.Info.Ended != trace.EndedStuck { // else it matters more that it ends than when
+	// Of a run that does not end it matters more that it does than when; the times of one that was debugged are
+	// not the program's.
+	if slow(a.res) && f.m.Info.Ended != trace.EndedStuck && len(f.m.Stopped) == 0 {
 		a.oneNode()
 		a.distribution()
 		a.order()

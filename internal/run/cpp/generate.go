@@ -50,15 +50,15 @@ const sourcesSection = "whyslow_sources"
 // signature identifies a routine: a library fits a program if they are equal for all routines.
 func signature(r *luna.Routine) string {
 	var s strings.Builder
-	s.WriteString(cname(r))
+	s.WriteString(Symbol(r))
 	for _, p := range r.Params {
 		s.WriteByte(",irsnv"[1+p.Kind])
 	}
 	return s.String()
 }
 
-// cname is the symbol of the user's function.
-func cname(r *luna.Routine) string {
+// Symbol is the name under which the linker knows the user's function.
+func Symbol(r *luna.Routine) string {
 	if r.Body != nil {
 		return subPrefix + strconv.Itoa(r.ID) + "_" + r.Name
 	}
@@ -100,7 +100,7 @@ func generate(p *luna.Program, sources []string) string {
 		if r.Body == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "#line %d %s\nextern \"C\" void %s(%s)\n", r.Pos.Line, quote(r.Pos.File), cname(r),
+		fmt.Fprintf(&b, "#line %d %s\nextern \"C\" void %s(%s)\n", r.Pos.Line, quote(r.Pos.File), Symbol(r),
 			params(r, true))
 		block(&b, r.Body)
 	}
@@ -120,7 +120,7 @@ func params(r *luna.Routine, names bool) string {
 
 // wrapper writes the function that Call calls.
 func wrapper(b *strings.Builder, r *luna.Routine) {
-	user := cname(r)
+	user := Symbol(r)
 	if r.Body != nil {
 		fmt.Fprintf(b, "extern \"C\" void %s(%s);\n", user, params(r, false))
 	} else {

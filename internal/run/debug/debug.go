@@ -13,19 +13,18 @@
 package debug
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/whyslow/whyslow/internal/clock"
-	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
+	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -37,6 +36,7 @@ type Reason string
 const (
 	Entry      Reason = "entry"      // it is about to begin
 	Paused     Reason = "pause"      // somebody asked for it
+	Reached    Reason = "until"      // the time, or the wait, that it was to go on to
 	Breakpoint Reason = "breakpoint" // one was reached
 	Stepped    Reason = "step"       // a step is over
 	Held       Reason = "held"       // nothing but held CFs can go on
@@ -49,16 +49,25 @@ type Stop struct {
 	Reason Reason
 	Text   string   // one line
 	CF     trace.CF // where; 0 for none
-	Break  int      // number of the breakpoint
+	Node   int      // of the CF, and the worker
+	Worker int
+	Break  int // number of the breakpoint
 }
 
 // ErrEnded says that the run is over.
 var ErrEnded = errors.New("the run is over")
 
+// changeFields are those of DebugEvents.onChanged: the DF, the CF that alone gets the new value or - for all that
+// request it later, and both values.
+var changeFields = []trace.Field{{Name: "df", Type: trace.FieldDF}, {Name: "cf", Type: trace.FieldCF},
+	{Name: "was", Type: trace.FieldName}, {Name: "is", Type: trace.FieldName}}
+
 // Options of a debugger.
 type Options struct {
 	Program *luna.Program
 	Session *prof.Session // tells of DFs that are sent, received and dropped; nil: nobody does
+	Under   engine.Gate   // decides about the order of what the debugger lets go on; nil: the engine alone
+	Saved   *Saved        // keeps breakpoints and holds for the next time; nil: nobody does
 	AtEntry bool          // stop before the program begins
 	Log     func(line string)
 }
@@ -77,17 +86,29 @@ type Debugger struct {
 	dfs    atomic.Pointer[[]*Point]
 
 	paused    bool
+	began     int64 // clock ns
 	since     int64 // when the program stopped, clock ns; 0: it runs
 	stopped   []trace.Span
 	changed   []string
-	kept      []*engine.Execution // in the order in which they came
+	onChanged *prof.UserEvent                // onChanged; nil: there is no session
+	kept      []*engine.Execution            // in the order in which they came
+	unseen    map[trace.CF]bool              // kept, and breakpoints were not looked at
+	later     map[trace.CF]*engine.Execution // that Under keeps
 	points    []*Point
 	last      int // number of the last point
 	holds     []*Point
+	firsts    []*Point // of CFs that are to end before others begin
+	moves     []move
+	underWay  map[trace.CF]underWay
 	stepping  trace.CF
+	named     bool  // the step is of that CF, held or not
+	until     int64 // when to stop, ns after the start (see ran); 0: never
+	timer     *time.Timer
 	toldStuck bool
 	goesOn    chan struct{} // closed when the program goes on; nil: it runs
 	parents   map[trace.CF]Frame
+	untilWait atomic.Bool // stop at the next wait
+	restored  []string    // what was said about it, see Restored
 }
 
 // Frame is a structured CF that created others.
@@ -100,18 +121,24 @@ type Frame struct {
 // New makes a debugger, to be given to engine.Config.Gate.
 func New(ctx context.Context, o Options) (*Debugger, error) {
 	d := &Debugger{opt: o, stops: make(chan Stop, 1), ready: make(chan struct{}), ended: make(chan struct{}),
-		wanted: make(chan struct{}, 1), parents: map[trace.CF]Frame{}}
+		wanted: make(chan struct{}, 1), parents: map[trace.CF]Frame{}, unseen: map[trace.CF]bool{},
+		later: map[trace.CF]*engine.Execution{}, underWay: map[trace.CF]underWay{}}
+	d.restore()
 	if o.Session == nil {
 		return d, nil
 	}
-	for event, k := range map[string]kind{"onSent": dfSent, "onReceived": dfReceived, "onDropped": dfDropped,
-		"onDuplicate": duplicate} {
-		err := o.Session.ConnectAny("DFEvents", event, "debugger", 0, func(s *prof.Stream, a *prof.Any) {
+	for k, event := range map[kind][2]string{dfSent: {"DFEvents", "onSent"}, dfReceived: {"DFEvents", "onReceived"},
+		dfDropped: {"DFEvents", "onDropped"}, duplicate: {"DFEvents", "onDuplicate"}, cfWaits: {"CFEvents", "onWaiting"}} {
+		err := o.Session.ConnectAny(event[0], event[1], "debugger", 0, func(s *prof.Stream, a *prof.Any) {
 			d.happened(ctx, k, s.Node(), a)
 		})
 		if err != nil {
 			return nil, err
 		}
+	}
+	var err error
+	if d.onChanged, err = o.Session.Define("DebugEvents", "onChanged", changeFields...); err != nil {
+		return nil, err
 	}
 	go d.serveWanted()
 	return d, nil
@@ -166,7 +193,11 @@ func (d *Debugger) stop(s Stop) {
 	if d.paused && d.stepping == 0 {
 		return
 	}
-	d.stepping = 0
+	d.stepping, d.until = 0, 0
+	d.untilWait.Store(false)
+	if d.timer != nil {
+		d.timer.Stop()
+	}
 	d.pauseClock()
 	d.tell(s)
 }
@@ -192,9 +223,24 @@ func (d *Debugger) resumeClock() {
 	}
 }
 
+// ran is for how long the program has run, without the time at which it was stopped, in ns.
+func (d *Debugger) ran() int64 {
+	now := clock.Now()
+	if d.since != 0 {
+		now = d.since
+	}
+	for _, v := range d.stopped {
+		now -= v.To - v.From
+	}
+	return now - d.began
+}
+
 // Begin implements engine.Gate.
 func (d *Debugger) Begin(c *engine.Control) {
-	d.ctl = c
+	d.ctl, d.began = c, clock.Now()
+	if d.opt.Under != nil {
+		d.opt.Under.Begin(c)
+	}
 	if d.opt.AtEntry {
 		d.stop(Stop{Reason: Entry, Text: "before the program begins"})
 	}
@@ -203,20 +249,86 @@ func (d *Debugger) Begin(c *engine.Control) {
 
 // Pass implements engine.Gate.
 func (d *Debugger) Pass(x *engine.Execution) (bool, []*engine.Execution) {
-	if d.stepping != 0 && x.CF == d.stepping {
-		return true, nil
+	if d.opt.Under == nil {
+		return d.admit(x), nil
 	}
-	if s := d.asked.Swap(nil); s != nil {
-		d.stop(*s)
+	pass, others := d.opt.Under.Pass(x)
+	if pass {
+		return d.admit(x), d.admitted(others)
 	}
-	if !d.paused {
-		d.reach(x)
+	d.later[x.CF] = x
+	return false, d.admitted(others)
+}
+
+// admitted are those of the executions, whose turn has come, that go on.
+func (d *Debugger) admitted(list []*engine.Execution) (goOn []*engine.Execution) {
+	for _, x := range list {
+		delete(d.later, x.CF)
+		if d.admit(x) {
+			goOn = append(goOn, x)
+		}
 	}
-	if d.paused || d.isHeld(x) {
+	return goOn
+}
+
+// admit reports whether an execution, whose turn has come, goes on; else it is kept.
+func (d *Debugger) admit(x *engine.Execution) bool {
+	if d.stepping != 0 && x.CF == d.stepping && (d.named || !d.isHeld(x)) {
+		return true
+	}
+	d.stopIfAsked()
+	d.timeIsUp()
+	came, moved := d.underWay[x.CF]
+	goes := d.goes(x, !came.looked)
+	if !goes {
 		d.kept = append(d.kept, x)
-		return false, nil
 	}
-	return true, nil
+	if moved {
+		delete(d.underWay, x.CF)
+		close(came.here)
+	}
+	return goes
+}
+
+// goes reports whether an execution goes on, after a look at the breakpoints, unless that was done before.
+func (d *Debugger) goes(x *engine.Execution, unseen bool) bool {
+	if !d.paused {
+		if d.sent(x) {
+			return true
+		}
+		if unseen {
+			d.reach(x)
+			unseen = false
+		}
+	}
+	if unseen {
+		d.unseen[x.CF] = true
+	}
+	return !d.paused && !d.isHeld(x) && !d.comesAfter(x)
+}
+
+// letGo lets what is kept go on, in the order in which it came, up to a stop.
+func (d *Debugger) letGo() (list []*engine.Execution) {
+	all := d.kept
+	d.kept = nil
+	for _, x := range all {
+		unseen := d.unseen[x.CF]
+		delete(d.unseen, x.CF)
+		if !d.goes(x, unseen) {
+			d.kept = append(d.kept, x)
+			continue
+		}
+		list = append(list, d.anywhere(x))
+	}
+	return list
+}
+
+// anywhere lets an execution go on at any worker, unless the order says at which.
+func (d *Debugger) anywhere(x *engine.Execution) *engine.Execution {
+	if d.opt.Under == nil {
+		x.Worker = engine.AnyWorker
+	}
+	return x
 }
 
 // reach stops the program if a breakpoint is reached.
@@ -265,7 +377,7 @@ func (d *Debugger) hit(p *Point, x *engine.Execution, names []string) {
 	if p.once {
 		d.points = slices.DeleteFunc(d.points, func(o *Point) bool { return o == p })
 	}
-	d.stop(Stop{Reason: Breakpoint, Text: text, CF: x.CF, Break: p.ID})
+	d.stop(Stop{Reason: Breakpoint, Text: text, CF: x.CF, Node: x.Node, Worker: x.Worker, Break: p.ID})
 }
 
 func (d *Debugger) log(line string) {
@@ -284,13 +396,26 @@ func (d *Debugger) isHeld(x *engine.Execution) bool {
 
 // Started implements engine.Gate.
 func (d *Debugger) Started(x *engine.Execution) {
+	if d.opt.Under != nil {
+		d.opt.Under.Started(x)
+	}
 	if x.Stmt.Kind != luna.Atomic {
 		d.parents[x.CF] = Frame{x.Name(), x.Stmt, x.Parent()}
+		return
+	}
+	for _, p := range d.firsts {
+		if p.first == 0 && p.matchesCF(x) {
+			p.first = x.CF
+			return
+		}
 	}
 }
 
 // Made implements engine.Gate.
 func (d *Debugger) Made(x *engine.Execution) {
+	if d.opt.Under != nil {
+		d.opt.Under.Made(x)
+	}
 	var names []string
 	for _, p := range d.points {
 		if p.kind != dfMade {
@@ -308,293 +433,65 @@ func (d *Debugger) Made(x *engine.Execution) {
 }
 
 // Done implements engine.Gate.
-func (d *Debugger) Done(x *engine.Execution) []*engine.Execution {
+func (d *Debugger) Done(x *engine.Execution) (list []*engine.Execution) {
 	if x.Point == engine.AtStart && d.stepping == x.CF {
-		d.stop(Stop{Reason: Stepped, Text: "a CF of " + x.Stmt.Text + " has ended (" + place(x.Stmt) + ")", CF: x.CF})
+		d.stop(Stop{Reason: Stepped, Text: "a CF of " + x.Stmt.Text + " has ended (" + place(x.Stmt) + ")", CF: x.CF,
+			Node: x.Node, Worker: x.Worker})
 	}
-	return nil
+	if d.opt.Under != nil {
+		list = d.admitted(d.opt.Under.Done(x))
+	}
+	if d.endsFirst(x) && !d.paused {
+		list = append(list, d.letGo()...)
+	}
+	return list
 }
 
 // Quiet implements engine.Gate.
 func (d *Debugger) Quiet() ([]*engine.Execution, bool) {
-	if s := d.asked.Swap(nil); s != nil {
-		d.stop(*s)
+	d.stopIfAsked()
+	if !d.paused {
+		if list := d.next(); len(list) > 0 {
+			return list, false
+		}
 	}
 	switch {
 	case d.stepping != 0:
-		d.stop(Stop{Reason: Stepped, Text: "it waits for its inputs", CF: d.stepping})
+		why := "it waits for its inputs, or for its turn"
+		if slices.ContainsFunc(d.kept, func(x *engine.Execution) bool { return x.CF == d.stepping }) {
+			why = "it is held"
+		}
+		d.stop(Stop{Reason: Stepped, Text: why, CF: d.stepping})
 	case len(d.kept) > 0 && !d.paused:
-		d.stop(Stop{Reason: Held, Text: fmt.Sprintf("%d held CFs are all that can go on", len(d.kept))})
-	case len(d.kept) == 0 && !d.toldStuck:
+		d.stop(Stop{Reason: Held, Text: words.Plural(int64(len(d.kept)), "held CF is all that can go on",
+			"held CFs are all that can go on")})
+	case len(d.kept)+len(d.later) == 0 && !d.toldStuck:
 		if left := d.ctl.Left(); left != nil {
 			d.toldStuck = true
 			d.paused = false
 			d.stop(Stop{Reason: Stuck, Text: left.Error(), CF: left.CFs[0].ID})
 		}
 	}
-	return nil, len(d.kept) > 0 || d.paused && (d.toldStuck || d.since != 0 && d.ctl.Left() != nil)
+	return nil, len(d.kept) > 0 || d.paused && (len(d.later) > 0 || d.toldStuck || d.since != 0 && d.ctl.Left() != nil)
 }
 
-// Pause stops the program.
-func (d *Debugger) Pause() error {
-	return d.do(func() []*engine.Execution {
-		d.stop(Stop{Reason: Paused, Text: "paused"})
-		return nil
-	})
-}
-
-// Continue lets everything go on that is not held.
-func (d *Debugger) Continue() error {
-	return d.do(func() (list []*engine.Execution) {
-		d.paused = false
-		d.resumeClock()
-		return d.takeKept(func(x *engine.Execution) bool { return !d.isHeld(x) })
-	})
-}
-
-// takeKept takes kept executions that are to go on.
-func (d *Debugger) takeKept(which func(*engine.Execution) bool) (list []*engine.Execution) {
-	d.kept = slices.DeleteFunc(d.kept, func(x *engine.Execution) bool {
-		if !which(x) {
-			return false
+// next is what goes on where nothing else does: what an order has next, or one of those that wait for another
+// to be first.
+func (d *Debugger) next() []*engine.Execution {
+	for d.opt.Under != nil && !d.paused {
+		others, _ := d.opt.Under.Quiet()
+		if list := d.admitted(others); len(list) > 0 {
+			return list
 		}
-		x.Worker = engine.AnyWorker
-		list = append(list, x)
-		return true
-	})
-	return list
-}
-
-// ErrNothing says that no CF can make a step.
-var ErrNothing = errors.New("no CF is about to go on")
-
-// Step lets one kept CF go on to the end of its execution: the one named by its id, or, for 0, the one that has
-// been kept longest and is not held. node and worker say where: -1 for any.
-func (d *Debugger) Step(cf trace.CF, node, worker int) (err error) {
-	failed := d.do(func() []*engine.Execution {
-		i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool {
-			return (cf == x.CF || cf == 0 && !d.isHeld(x)) && (node < 0 || x.Node == node)
-		})
-		if i < 0 {
-			err = ErrNothing
-			return nil
+		if len(others) == 0 {
+			break
 		}
-		x := d.kept[i]
-		d.kept = slices.Delete(d.kept, i, i+1)
-		x.Worker = worker
-		d.resumeClock()
-		d.stepping = x.CF
-		return []*engine.Execution{x}
-	})
-	return cmp.Or(failed, err)
-}
-
-// Let lets one kept CF go on, held or not, and nothing else.
-func (d *Debugger) Let(cf trace.CF) (err error) {
-	failed := d.do(func() []*engine.Execution {
-		list := d.takeKept(func(x *engine.Execution) bool { return x.CF == cf })
-		if len(list) == 0 {
-			err = ErrNothing
-		}
-		return list
-	})
-	return cmp.Or(failed, err)
-}
-
-// Hold keeps the CFs that a pattern names, such as step or step[3][*], until Release.
-func (d *Debugger) Hold(pattern string) error {
-	p, err := parse(d.opt.Program, pattern)
-	if err == nil && (p.kind != cfStarts || p.condition != nil || p.log != "" || p.hit > 1) {
-		err = fmt.Errorf("%s: CFs are held by name: CODE or LABEL[3][*]", pattern)
 	}
-	if err != nil {
-		return err
+	i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return !d.isHeld(x) })
+	if i < 0 || d.paused {
+		return nil
 	}
-	return d.do(func() []*engine.Execution {
-		d.holds = append(d.holds, p)
-		return nil
-	})
-}
-
-// Release ends Hold of that pattern.
-func (d *Debugger) Release(pattern string) (err error) {
-	failed := d.do(func() []*engine.Execution {
-		n := len(d.holds)
-		d.holds = slices.DeleteFunc(d.holds, func(p *Point) bool { return p.Text == pattern })
-		if n == len(d.holds) {
-			err = fmt.Errorf("%s is not held", pattern)
-		}
-		if d.paused {
-			return nil
-		}
-		return d.takeKept(func(x *engine.Execution) bool { return !d.isHeld(x) })
-	})
-	return cmp.Or(failed, err)
-}
-
-// Break sets a breakpoint; see Point for what may be said. It returns its number.
-func (d *Debugger) Break(text string) (int, error) {
-	p, err := parse(d.opt.Program, text)
-	if err != nil {
-		return 0, err
-	}
-	return p.ID, d.do(func() []*engine.Execution {
-		d.last++
-		p.ID = d.last
-		d.points = append(d.points, p)
-		d.publish()
-		return nil
-	})
-}
-
-// Until is Continue up to a breakpoint that is there once.
-func (d *Debugger) Until(text string) error {
-	p, err := parse(d.opt.Program, text)
-	if err != nil {
-		return err
-	}
-	p.once = true
-	if err := d.do(func() []*engine.Execution {
-		d.points = append(d.points, p)
-		d.publish()
-		return nil
-	}); err != nil {
-		return err
-	}
-	return d.Continue()
-}
-
-// Clear removes a breakpoint, or with 0 all.
-func (d *Debugger) Clear(id int) (err error) {
-	failed := d.do(func() []*engine.Execution {
-		n := len(d.points)
-		d.points = slices.DeleteFunc(d.points, func(p *Point) bool { return id == 0 || p.ID == id })
-		if id != 0 && n == len(d.points) {
-			err = fmt.Errorf("there is no breakpoint %d", id)
-		}
-		d.publish()
-		return nil
-	})
-	return cmp.Or(failed, err)
-}
-
-// Points gives the breakpoints.
-func (d *Debugger) Points() (list []*Point, err error) {
-	err = d.do(func() []*engine.Execution {
-		list = slices.Clone(d.points)
-		return nil
-	})
-	return list, err
-}
-
-// CFs gives the CFs that exist, as many as most.
-func (d *Debugger) CFs(most int) (list []engine.CFState, err error) {
-	err = d.do(func() []*engine.Execution {
-		list = d.ctl.CFs(most)
-		return nil
-	})
-	return list, err
-}
-
-// Look calls f with a kept execution: with its inputs, and the numbers that its code sees.
-func (d *Debugger) Look(cf trace.CF, f func(x *engine.Execution)) (err error) {
-	failed := d.do(func() []*engine.Execution {
-		i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return x.CF == cf })
-		if i < 0 {
-			err = errors.New("that CF is not kept: only the inputs of kept CFs can be seen")
-			return nil
-		}
-		f(d.kept[i])
-		return nil
-	})
-	return cmp.Or(failed, err)
-}
-
-// Above gives the CFs that created a CF, the nearest first.
-func (d *Debugger) Above(parent trace.CF) (list []Frame, err error) {
-	err = d.do(func() []*engine.Execution {
-		for parent != 0 && len(list) < 1000 {
-			f, ok := d.parents[parent]
-			if !ok {
-				break
-			}
-			list = append(list, f)
-			parent = f.Parent
-		}
-		return nil
-	})
-	return list, err
-}
-
-// DFs calls f for the DFs whose name, without indices, or with them, is name; "" for all.
-func (d *Debugger) DFs(name string, f func(*engine.DFState) bool) error {
-	return d.do(func() []*engine.Execution {
-		d.ctl.DFs(func(s *engine.DFState) bool {
-			if base, _, _ := strings.Cut(s.Name, "["); name != "" && name != s.Name && name != base && name != s.ID {
-				return true
-			}
-			return f(s)
-		})
-		return nil
-	})
-}
-
-// SetDF changes a stored DF for all that request it from now on.
-func (d *Debugger) SetDF(name, text string) error {
-	return d.change(name, func(t cpp.Type) (cpp.Value, error) { return parseValue(text, t) }, text)
-}
-
-func (d *Debugger) change(name string, value func(cpp.Type) (cpp.Value, error), text string) (err error) {
-	failed := d.do(func() []*engine.Execution {
-		typ, was, found := cpp.Unset, "", false
-		d.ctl.DFs(func(s *engine.DFState) bool {
-			if s.Stored && (s.Name == name || s.ID == name) {
-				typ, was, found = s.Value.Type, Text(s.Value), true
-			}
-			return !found
-		})
-		if !found {
-			err = fmt.Errorf("%s: %w", name, engine.ErrNoDF)
-			return nil
-		}
-		var v cpp.Value
-		if v, err = value(typ); err == nil {
-			if err = d.ctl.SetDF(name, v); err == nil {
-				d.changed = append(d.changed, fmt.Sprintf("%s: %s instead of %s", name, text, was))
-			}
-		}
-		return nil
-	})
-	return cmp.Or(failed, err)
-}
-
-// SetInput changes an input of a kept CF, for it alone.
-func (d *Debugger) SetInput(cf trace.CF, name, text string) (err error) {
-	failed := d.Look(cf, func(x *engine.Execution) {
-		for _, in := range x.Inputs() {
-			if in.Name != name {
-				continue
-			}
-			was := Text(in.Value)
-			var v cpp.Value
-			if v, err = parseValue(text, in.Value.Type); err != nil {
-				return
-			}
-			if err = x.SetInput(name, v); err == nil {
-				d.changed = append(d.changed, fmt.Sprintf("%s as an input of %s: %s instead of %s", name, x.Name(), text,
-					was))
-			}
-			return
-		}
-		err = fmt.Errorf("%s has no input %s", x.Name(), name)
-	})
-	return cmp.Or(failed, err)
-}
-
-// ReleaseAll ends all holds.
-func (d *Debugger) ReleaseAll() error {
-	return d.do(func() []*engine.Execution {
-		d.holds = nil
-		return nil
-	})
+	x := d.kept[i]
+	d.kept = slices.Delete(d.kept, i, i+1)
+	return []*engine.Execution{d.anywhere(x)}
 }

@@ -30,6 +30,7 @@ const (
 	dfReceived
 	dfDropped
 	duplicate // a DF that is assigned twice; always stops
+	cfWaits   // of nobody's breakpoint; see Until
 )
 
 // kinds are those that a breakpoint begins with.
@@ -58,6 +59,8 @@ type Point struct {
 	log       string
 	condition *vm.Program
 	once      bool
+	fleeting  bool     // not saved
+	first     trace.CF // that First has found, and that has started
 }
 
 // Hits is how often it was reached.
@@ -119,7 +122,7 @@ func (p *Point) setName(prog *luna.Program, name string) error {
 	if file, line, ok := strings.Cut(name, ":"); ok && p.kind == cfStarts {
 		n, err := strconv.Atoi(line)
 		if err != nil || !slices.ContainsFunc(prog.Stmts, func(s *luna.Stmt) bool { return atLine(s, file, n) }) {
-			return fmt.Errorf("%s: no statement begins there", name)
+			return errors.New("no statement of the program begins there")
 		}
 		p.file, p.line = file, n
 		return nil
@@ -179,6 +182,14 @@ func (p *Point) matchesCF(x *engine.Execution) bool {
 		return p.matches(x.Name())
 	}
 	return len(p.indices) == 0 && x.Code() == p.name
+}
+
+// matchesStmt reports whether the breakpoint is about CFs of a statement, whatever their indices.
+func (p *Point) matchesStmt(prog *luna.Program, st *luna.Stmt) bool {
+	if p.line > 0 {
+		return atLine(st, p.file, p.line)
+	}
+	return st.LabelName == p.name || len(p.indices) == 0 && prog.Codes[st.Code].Name == p.name
 }
 
 // matching gives the names that the breakpoint is about.
@@ -301,8 +312,8 @@ func (d *Debugger) publish() {
 	d.dfs.Store(&list)
 }
 
-// happened looks whether a breakpoint is about an event of a DF, whose emitter may hold locks: so it only asks
-// for a stop. Who assigns a DF for the second time waits until the program goes on.
+// happened looks whether a stop is about an event of a DF, or a CF that waits. The emitter may hold locks: so it
+// only asks for the stop. Who assigns a DF for the second time waits until the program goes on.
 func (d *Debugger) happened(ctx context.Context, k kind, node int, a *prof.Any) {
 	if k == duplicate {
 		var goesOn chan struct{}
@@ -316,6 +327,13 @@ func (d *Debugger) happened(ctx context.Context, k kind, node int, a *prof.Any) 
 			case <-goesOn:
 			case <-ctx.Done():
 			}
+		}
+		return
+	}
+	if k == cfWaits {
+		if d.untilWait.CompareAndSwap(true, false) {
+			d.ask(&Stop{Reason: Reached, CF: trace.CF(a.Words[0]), Node: node, Worker: engine.AnyWorker,
+				Text: "waits for " + prof.DFText(d.opt.Session.Describe(), node, trace.DF(a.Words[2]))})
 		}
 		return
 	}
@@ -340,12 +358,33 @@ func (d *Debugger) happened(ctx context.Context, k kind, node int, a *prof.Any) 
 			d.log(text + ": " + p.log)
 			continue
 		}
-		d.asked.Store(&Stop{Reason: Breakpoint, Text: text, Break: p.ID})
-		select {
-		case d.wanted <- struct{}{}:
-		default:
-		}
+		d.ask(&Stop{Reason: Breakpoint, Text: text, Break: p.ID})
 	}
+}
+
+// ask has the program stopped as soon as possible.
+func (d *Debugger) ask(s *Stop) {
+	d.asked.Store(s)
+	select {
+	case d.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// stopIfAsked stops the program if an event has wanted it.
+func (d *Debugger) stopIfAsked() {
+	s := d.asked.Swap(nil)
+	if s == nil {
+		return
+	}
+	if s.CF != 0 {
+		name := s.CF.String()
+		d.ctl.Waiting(s.CF, func(x *engine.Execution) {
+			name = fmt.Sprintf("%s on node %d (%s)", x.Name(), x.Node, place(x.Stmt))
+		})
+		s.Text = name + " " + s.Text
+	}
+	d.stop(*s)
 }
 
 // serveWanted stops the program as soon as an event wants it.
@@ -357,9 +396,7 @@ func (d *Debugger) serveWanted() {
 		case <-d.wanted:
 		}
 		_ = d.do(func() []*engine.Execution { // the run may be over
-			if s := d.asked.Swap(nil); s != nil {
-				d.stop(*s)
-			}
+			d.stopIfAsked()
 			return nil
 		})
 	}
@@ -367,9 +404,5 @@ func (d *Debugger) serveWanted() {
 
 // dfName is the name of the DF that an event is about.
 func (d *Debugger) dfName(node int, a *prof.Any) string {
-	name, identity := d.opt.Session.Describe().DF(node, trace.DF(a.Words[0]))
-	for _, i := range identity[min(2, len(identity)):] {
-		name += fmt.Sprintf("[%d]", i)
-	}
-	return name
+	return prof.DFText(d.opt.Session.Describe(), node, trace.DF(a.Words[0]))
 }

@@ -90,10 +90,15 @@ func newBalance(e *engine) *balance {
 		b.codes[c.Name] = c.ID
 	}
 	for _, st := range e.prog.Stmts {
-		push := slices.ContainsFunc(st.Inputs, func(i *luna.Input) bool { return i.Push })
-		b.movable = append(b.movable, st.Kind == luna.Atomic && !push && !st.Home.Replicating)
+		b.movable = append(b.movable, Movable(st))
 	}
 	return b
+}
+
+// Movable reports whether CFs of a statement may run at another node than their locator names.
+func Movable(st *luna.Stmt) bool {
+	push := slices.ContainsFunc(st.Inputs, func(i *luna.Input) bool { return i.Push })
+	return st.Kind == luna.Atomic && !push && !st.Home.Replicating
 }
 
 // run asks the balancer once a period until the run ends. While all workers are busy it sleeps, which costs

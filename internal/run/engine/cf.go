@@ -119,6 +119,7 @@ type cf struct {
 	label  *ident // this CF's label identity, if it waits for pushes
 	wave   int32
 	cursor int32
+	to     int32 // the node + 1 that a gate wants it at; 0: it stays
 
 	stage  uint8
 	placed bool // stolen or already on its node: stays where it is
@@ -126,8 +127,10 @@ type cf struct {
 	ready  bool // readiness for the coming execution is recorded
 	held   bool // kept back by Hold, once
 	let    bool // the gate, which kept it, lets it go
-	guest  bool // moved by a balancer, or followed its inputs: its outputs stay where it runs
-	began  bool // its first block on this node has begun; kept only where there are rules
+	// brought: it came with inputs, because a gate has moved it; they are not requested again
+	brought bool
+	guest   bool // moved by a balancer, or followed its inputs: its outputs stay where it runs
+	began   bool // its first block on this node has begun; kept only where there are rules
 	// shared: a request was left unanswered, so other goroutines may touch what mu guards. The worker that holds
 	// the CF reads and sets it, and need not lock until then.
 	shared bool

@@ -72,7 +72,7 @@ func (w *worker) issue(c *cf, wave []int) {
 	e := w.n.eng
 	c.lock()
 	for _, k := range wave {
-		if s := &c.inputs[k]; e.balance == nil || !s.hasOrFar() { // else it came along with the CF
+		if s := &c.inputs[k]; e.balance == nil && !c.brought || !s.hasOrFar() { // else it came along with the CF
 			s.asked = true
 			c.open++
 		}

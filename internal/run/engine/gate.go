@@ -11,12 +11,17 @@ package engine
 // Without a gate this costs two comparisons with nil for each CF.
 
 import (
+	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/luna"
 	"github.com/whyslow/whyslow/internal/run/placement"
+	"github.com/whyslow/whyslow/internal/words"
+	"github.com/whyslow/whyslow/prof"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -89,6 +94,26 @@ func (x *Execution) Code() string { return x.w.n.eng.prog.Codes[x.Stmt.Code].Nam
 // Parent is the CF that created it, 0 for none. The CF must still exist.
 func (x *Execution) Parent() trace.CF { return x.c.parent }
 
+// MoveTo has a kept execution, or one that is about to pass, go on at another node of the run. The inputs that
+// it has go along; what it makes is stored where its locators say. CFs that get pushed inputs, that are copied
+// to all nodes, or that are no atomic ones stay where they are.
+func (x *Execution) MoveTo(node int) error {
+	if err := (&Control{x.w.n.eng}).HasNode(node); err != nil {
+		return err
+	}
+	if !Movable(x.Stmt) {
+		return ErrStays
+	}
+	x.c.to = 0
+	if node != x.Node {
+		x.c.to = int32(node) + 1
+	}
+	return nil
+}
+
+// ErrStays says that a CF cannot be moved.
+var ErrStays = errors.New("it stays at its node: only atomic CFs that nothing is pushed to may move")
+
 // Wanted gives, at AtRequest, the DFs that are about to be requested first.
 func (x *Execution) Wanted() (list []string) {
 	a := &actor{n: x.w.n}
@@ -105,6 +130,7 @@ func (x *Execution) Wanted() (list []string) {
 type NamedValue struct {
 	Name  string // with its indices
 	Value cpp.Value
+	DF    trace.DF // its number at the node; only of Inputs
 }
 
 // Inputs gives the inputs that are here. The CF must be kept, or be at Started or Made.
@@ -113,7 +139,7 @@ func (x *Execution) Inputs() (list []NamedValue) {
 	for i := range x.c.inputs {
 		if s := &x.c.inputs[i]; s.have {
 			id, _ := a.refIdent(x.Stmt.Inputs[i].Ref, &env{f: x.c.ctx(), c: x.c})
-			list = append(list, NamedValue{a.identText(&id), s.val})
+			list = append(list, NamedValue{a.identText(&id), s.val, s.df})
 		}
 	}
 	return list
@@ -124,7 +150,7 @@ func (x *Execution) Outputs() (list []NamedValue) {
 	a := &actor{n: x.w.n}
 	for i, val := range x.w.outs {
 		id, _ := a.refIdent(x.Stmt.Outs[i], &env{f: x.c.ctx(), c: x.c, outs: x.w.outs})
-		list = append(list, NamedValue{a.identText(&id), val})
+		list = append(list, NamedValue{Name: a.identText(&id), Value: val})
 	}
 	return list
 }
@@ -136,7 +162,7 @@ func (w *worker) execution(c *cf, p Point) *Execution {
 		c: c, w: w}
 }
 
-// kept reports whether the gate keeps the CF, which others may then be working at.
+// kept reports whether the gate keeps the CF, which others may then be working at, or sends it to another node.
 func (w *worker) kept(c *cf, p Point) bool {
 	e, n := w.n.eng, w.n
 	if c.let {
@@ -146,10 +172,9 @@ func (w *worker) kept(c *cf, p Point) bool {
 		n.heldMu.Unlock()
 		w.now = clock.Now()
 		e.ses.CFResumed.EmitAt(w.ps, w.now, c.id)
-		return false
+		return w.movesOn(c)
 	}
 	e.gateMu.Lock()
-	defer e.gateMu.Unlock()
 	pass, others := e.cfg.Gate.Pass(w.execution(c, p))
 	if !pass {
 		n.heldMu.Lock()
@@ -158,7 +183,19 @@ func (w *worker) kept(c *cf, p Point) bool {
 		e.ses.CFHeld.Emit(w.ps, c.id)
 	}
 	e.resume(others)
-	return !pass
+	e.gateMu.Unlock()
+	return !pass || w.movesOn(c)
+}
+
+// movesOn sends a CF to the node that the gate has named, if it has.
+func (w *worker) movesOn(c *cf) bool {
+	if c.to == 0 {
+		return false
+	}
+	to := int(c.to) - 1
+	c.to, c.wave, c.issued, c.stage = 0, 0, false, stageMain
+	w.migrate(c, to, atSend)
+	return true
 }
 
 // tellStarted tells the gate that the CF begins.
@@ -250,6 +287,28 @@ func (c *Control) Do(f func() []*Execution) bool {
 	e.gateMu.Unlock()
 	e.leave()
 	return !over
+}
+
+// HasNode fails if the run has no such node.
+func (c *Control) HasNode(node int) error {
+	if node < 0 || node >= len(c.e.nodes) {
+		return c.e.noNode(node)
+	}
+	return nil
+}
+
+func (e *engine) noNode(node int) error {
+	return fmt.Errorf("there is no node %d: the run has %s", node, words.Count(len(e.nodes), "node"))
+}
+
+// Emit has f emit events at a node, on the stream of those that no worker emits. It is called within Do.
+func (c *Control) Emit(node int, f func(s *prof.Stream, t int64)) {
+	n := c.e.nodes[node]
+	for !n.sampling.CompareAndSwap(false, true) {
+		runtime.Gosched() // a worker samples the queues
+	}
+	f(n.mon, clock.Now())
+	n.sampling.Store(false)
 }
 
 // give has one worker go on with a CF.

@@ -89,7 +89,7 @@ func TestOrders(t *testing.T) {
 func TestDebuggedPrograms(t *testing.T) {
 	open(t, compile(t, "sub main() none();"))
 	deadline := time.Now().Add(time.Duration(effort.Times(1, 20)) * time.Second)
-	stops := 0
+	stops, moved := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if time.Now().After(deadline) {
 			return
@@ -97,11 +97,15 @@ func TestDebuggedPrograms(t *testing.T) {
 		g := drawGraph(rt)
 		p := compile(t, "\n"+g.Src)
 		s := shape{nodes: rapid.IntRange(1, 3).Draw(rt, "nodes"), workers: rapid.IntRange(1, 3).Draw(rt, "workers")}
-		d, err := debugger.New(context.Background(), debugger.Options{Program: p, AtEntry: true})
+		o := debugger.Options{Program: p, AtEntry: true}
+		if rapid.IntRange(0, 2).Draw(rt, "order") == 0 {
+			o.Under = order.NewFuzz(rapid.Uint64().Draw(rt, "seed"), s.workers)
+		}
+		d, err := debugger.New(context.Background(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		moves := rapid.SliceOfN(rapid.IntRange(0, 3), 1, 40).Draw(rt, "moves")
+		moves := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 40).Draw(rt, "moves")
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -111,7 +115,7 @@ func TestDebuggedPrograms(t *testing.T) {
 					return
 				}
 				stops++
-				_, _ = d.CFs(100)
+				list, _ := d.CFs(100)
 				_ = d.DFs("", func(f *engine.DFState) bool { _ = debugger.Text(f.Value); return true })
 				move := 0
 				if i < len(moves) {
@@ -121,6 +125,12 @@ func TestDebuggedPrograms(t *testing.T) {
 				case 1, 2:
 					if d.Step(0, -1, move-2) == nil {
 						continue
+					}
+				case 4, 5: // what may move goes to another node, and runs there
+					for k, c := range list {
+						if c.State == engine.StateKept && k%2 == move%2 && d.Move(c.CF, "", (c.Node+k)%s.nodes) == nil {
+							moved++
+						}
 					}
 				case 3:
 					if d.Continue() == nil {
@@ -135,5 +145,5 @@ func TestDebuggedPrograms(t *testing.T) {
 		d.End()
 		<-done
 	})
-	t.Logf("%d stops", stops)
+	t.Logf("%d stops, %d CFs moved", stops, moved)
 }

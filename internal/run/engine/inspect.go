@@ -16,8 +16,9 @@ import (
 
 // DFState is a DF in the store of a node.
 type DFState struct {
-	Name    string // with its indices; those of several blocks may share it
-	ID      string // ID<0, 3, 1>: of this one alone
+	Name    string   // with its indices; those of several blocks may share it
+	ID      string   // ID<0, 3, 1>: of this one alone
+	DF      trace.DF // its number at the node
 	Node    int
 	Value   cpp.Value // borrowed; unset while the DF is awaited or another node keeps it
 	Stored  bool
@@ -78,7 +79,7 @@ func (n *node) cells(s *shard) (list []DFState) {
 			if !k.stored && len(k.waiters) == 0 {
 				continue
 			}
-			x := DFState{Name: a.identText(&k.id), ID: a.idText(&k.id), Node: n.id, Stored: k.stored, Keeper: -1,
+			x := DFState{Name: a.identText(&k.id), ID: a.idText(&k.id), DF: k.num, Node: n.id, Stored: k.stored, Keeper: -1,
 				Left: int(k.count)}
 			if k.stored {
 				x.Maker, x.MadeBy = k.producer.id, a.cfText(k.producer)
@@ -198,6 +199,60 @@ func (n *node) waiting() (list []CFState) {
 	return list
 }
 
+// Waiting calls f with a CF that waits for DFs, as it is now, and reports whether there is one of that id.
+func (c *Control) Waiting(id trace.CF, f func(*Execution)) bool {
+	for _, n := range c.e.here {
+		var found *cf
+		look := func(w waiter) {
+			if w.c != nil && w.c.id == id {
+				found = w.c
+			}
+		}
+		for i := range n.shards {
+			s := &n.shards[i]
+			s.mu.Lock()
+			for _, k := range s.table {
+				for ; k != nil; k = k.next {
+					for _, w := range k.waiters {
+						look(w)
+					}
+				}
+			}
+			s.mu.Unlock()
+		}
+		n.pendingMu.Lock()
+		for _, w := range n.requests {
+			look(w)
+		}
+		n.pendingMu.Unlock()
+		if found == nil {
+			continue
+		}
+		found.mu.Lock()
+		waits := found.suspended
+		copied := &cf{id: found.id, st: found.st, frame: found.frame, iter: found.iter, parent: found.parent,
+			exec: found.exec, path: found.path, stage: found.stage, inputs: slices.Clone(found.inputs)}
+		for i := range copied.inputs {
+			if s := &copied.inputs[i]; s.have {
+				s.val.Retain()
+			}
+		}
+		found.mu.Unlock()
+		if waits {
+			x := n.workers[0].execution(copied, AtRequest)
+			x.Worker = AnyWorker
+			f(x)
+		}
+		for i := range copied.inputs {
+			if s := &copied.inputs[i]; s.have {
+				s.val.Release()
+			}
+		}
+		return waits
+	}
+	return false
+}
+
 // ErrNoDF says that no node stores a DF.
 var ErrNoDF = errors.New("no node stores it")
 
@@ -263,14 +318,14 @@ func (x *Execution) Scalars() (list []NamedValue) {
 	for f := x.c.ctx(); f != nil; f = f.parent {
 		for i, name := range f.block.Values {
 			if f.vals == nil {
-				list = append(list, NamedValue{name, cpp.IntValue(f.counter)})
+				list = append(list, NamedValue{Name: name, Value: cpp.IntValue(f.counter)})
 				continue
 			}
 			switch v := &f.vals[i]; v.typ {
 			case luna.Int:
-				list = append(list, NamedValue{name, cpp.IntValue(v.i)})
+				list = append(list, NamedValue{Name: name, Value: cpp.IntValue(v.i)})
 			case luna.Real:
-				list = append(list, NamedValue{name, cpp.RealValue(v.f)})
+				list = append(list, NamedValue{Name: name, Value: cpp.RealValue(v.f)})
 			}
 		}
 	}

@@ -161,7 +161,7 @@ func (w *worker) step(c *cf) {
 			w.goOn(c, stageMain)
 
 		case stageMain:
-			if e.cfg.Gate != nil && c.wave == 0 && !c.issued && Requests(c.st) && w.kept(c, AtRequest) {
+			if e.cfg.Gate != nil && c.wave == 0 && !c.issued && !c.brought && Requests(c.st) && w.kept(c, AtRequest) {
 				return
 			}
 			if !w.fetch(c, c.st.Waves, true) || w.err != nil {

@@ -20,6 +20,8 @@ package engine
 // What processes tell each other about the run itself is in part.go.
 
 import (
+	"slices"
+
 	"github.com/whyslow/whyslow/internal/clock"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/transport"
@@ -286,6 +288,8 @@ func (a *actor) receive(d *codec, m *transport.Message, t int64) {
 		a.n.denote(s, a.number(&id))
 		e.ses.DFStored.EmitAt(a.ps, t, s.df, s.val.Size())
 		payload = payload[1:]
+		c.brought = c.brought || e.cfg.Gate != nil && c.stage == stageMain && slices.ContainsFunc(c.st.Waves,
+			func(wave []int) bool { return slices.Contains(wave, i) })
 	}
 	if e.cfg.Records != nil && e.part != nil {
 		var history []int

@@ -32,6 +32,11 @@ func (a *Everything) Warnings() []string {
 			list = append([]string{imported(format).In(lang)}, list...)
 		}
 	}
+	if a.model != nil && len(a.model.Stopped) > 0 {
+		list = append(list, words.Say("A debugger stopped the program: its times are not those of a run without one,"+
+			" so nothing is advised about them.", "Отладчик останавливал программу: её времена не те, что без него,"+
+			" поэтому советов о них нет.").In(lang))
+	}
 	if a.model != nil {
 		for _, change := range strings.FieldsFunc(a.model.Info.Settings[model.ChangedSetting],
 			func(r rune) bool { return r == '\n' }) {

@@ -86,6 +86,9 @@ func (s *Server) Serve() {
 		case debug.Entry:
 			if first {
 				first = false
+				for _, line := range s.d.Restored() {
+					s.Print("console", line+"\n")
+				}
 				close(s.entered)
 				continue
 			}
@@ -96,7 +99,7 @@ func (s *Server) Serve() {
 
 func (s *Server) stopped(stop debug.Stop) {
 	reason := map[debug.Reason]string{debug.Breakpoint: "breakpoint", debug.Stepped: "step", debug.Paused: "pause",
-		debug.Entry: "entry"}[stop.Reason]
+		debug.Entry: "entry", debug.Reached: "pause"}[stop.Reason]
 	s.outMu.Lock()
 	s.frames, s.variables = nil, nil
 	body := dap.StoppedEventBody{Reason: cmp.Or(reason, "exception"), Description: stop.Text, Text: stop.Text,
@@ -296,7 +299,7 @@ func (s *Server) set1(file, text, hit, log, condition string, line int) dap.Brea
 			text += x[0] + x[1]
 		}
 	}
-	id, err := s.d.Break(text)
+	id, err := s.d.BreakNow(text)
 	if err != nil {
 		return dap.Breakpoint{Message: err.Error(), Line: line}
 	}
