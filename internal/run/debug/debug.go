@@ -86,6 +86,7 @@ type Debugger struct {
 	dfs    atomic.Pointer[[]*Point]
 
 	paused    bool
+	entering  bool // it has not been told that the program stopped before it begins
 	began     int64 // clock ns
 	since     int64 // when the program stopped, clock ns; 0: it runs
 	stopped   []trace.Span
@@ -241,14 +242,18 @@ func (d *Debugger) Begin(c *engine.Control) {
 	if d.opt.Under != nil {
 		d.opt.Under.Begin(c)
 	}
-	if d.opt.AtEntry {
-		d.stop(Stop{Reason: Entry, Text: "before the program begins"})
+	if d.entering = d.opt.AtEntry; d.entering {
+		d.pauseClock()
 	}
 	close(d.ready)
 }
 
 // Pass implements engine.Gate.
 func (d *Debugger) Pass(x *engine.Execution) (bool, []*engine.Execution) {
+	if d.entering { // it is told only now, so that there is a CF that can make a step
+		d.entering = false
+		defer d.tell(Stop{Reason: Entry, Text: "before the program begins"})
+	}
 	if d.opt.Under == nil {
 		return d.admit(x), nil
 	}

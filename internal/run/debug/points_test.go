@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 		"step hit 2 node 0 log i = {i} if i > 2 && i < 7": "",
 		"":        "needs a name",
 		"nowhere": "no code fragment or label nowhere; it has for i, main, more",
-		"more[1]": "no label more; it has step", "made x": "no DF x; it has u", "t.fa:1": "no statement begins there",
+		"more[1]": "no label more; it has step", "made x": "no DF x; it has u", "t.fa:1": "t.fa:1: no statement of the program begins there",
 		"step[": "indices are numbers", "step[x]": "indices are numbers", "step hit": "after the name come",
 		"step node x": "a number from 0", "step at 3": "after the name come", "step if i >": "the condition i >",
 		"sent u if 1 == 1": "only breakpoints of CFs",

@@ -193,6 +193,8 @@ func (w *worker) movesOn(c *cf) bool {
 		return false
 	}
 	to := int(c.to) - 1
+	w.now = clock.Now()
+	w.n.eng.std[trace.KindBlockMigrated].BlockMigrated.EmitAt(w.ps, w.now, siteOf(c.st), c.block())
 	c.to, c.wave, c.issued, c.stage = 0, 0, false, stageMain
 	w.migrate(c, to, atSend)
 	return true

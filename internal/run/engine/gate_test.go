@@ -105,7 +105,7 @@ func TestDebuggedPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		moves := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 40).Draw(rt, "moves")
+		moves := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 3, 4, 4, 5, 5}), 10, 60).Draw(rt, "moves")
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -131,6 +131,9 @@ func TestDebuggedPrograms(t *testing.T) {
 						if c.State == engine.StateKept && k%2 == move%2 && d.Move(c.CF, "", (c.Node+k)%s.nodes) == nil {
 							moved++
 						}
+					}
+					if d.Step(0, -1, -1) == nil {
+						continue
 					}
 				case 3:
 					if d.Continue() == nil {
