@@ -86,7 +86,7 @@ type Debugger struct {
 	dfs    atomic.Pointer[[]*Point]
 
 	paused    bool
-	entering  bool // it has not been told that the program stopped before it begins
+	entering  bool  // it has not been told that the program stopped before it begins
 	began     int64 // clock ns
 	since     int64 // when the program stopped, clock ns; 0: it runs
 	stopped   []trace.Span
