@@ -82,6 +82,9 @@ func buildLibrary(ctx context.Context, io console.IO, prog *luna.Program, src *s
 		if built.Note != "" {
 			io.Say("warning: %s", built.Note)
 		}
+		for _, m := range built.Misfits {
+			io.Say("warning: %s", m)
+		}
 		return built, nil
 	case ctx.Err() != nil:
 		return nil, console.Exit(console.Interrupted, errors.New("interrupted while compiling C++"))

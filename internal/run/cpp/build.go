@@ -41,7 +41,7 @@ func Build(ctx context.Context, s Spec) (*Built, error) {
 		return nil, err
 	}
 	if lib := b.cache.Find(b.library()); lib != nil {
-		return &Built{Path: lib.Path, Cached: true, Read: lib.Read, Note: b.cache.Note}, nil
+		return &Built{Path: lib.Path, Cached: true, Read: lib.Read, Note: b.cache.Note, Misfits: b.misfits}, nil
 	}
 	compiled, err := b.compileAll(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func Build(ctx context.Context, s Spec) (*Built, error) {
 		return nil, err
 	}
 	b.cache.Prune()
-	return &Built{Path: lib.Path, Compiled: compiled, Read: lib.Read, Note: b.cache.Note}, nil
+	return &Built{Path: lib.Path, Compiled: compiled, Read: lib.Read, Note: b.cache.Note, Misfits: b.misfits}, nil
 }
 
 type builder struct {
@@ -67,6 +67,7 @@ type builder struct {
 	include  string   // in the cache: ucenv.h
 	headers  []string // names of files that a quoted include could find, in the directories searched
 	units    []*unit  // those of ours first
+	misfits  []string
 }
 
 func newBuilder(s Spec) (*builder, error) {
@@ -87,6 +88,7 @@ func newBuilder(s Spec) (*builder, error) {
 		return nil, err
 	}
 	b.makeUnits(sources)
+	b.misfits = misfits(s.Prog, sources)
 	return b, nil
 }
 

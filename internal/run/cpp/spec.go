@@ -46,6 +46,7 @@ type Built struct {
 	Compiled int               // files compiled
 	Read     map[string]string // the files it was made from, the system's too: SHA-256 by path
 	Note     string            // what the user should know of the cache; or ""
+	Misfits  []string          // imports that do not fit their C++ functions
 }
 
 // CompileError is a failed compilation or link.

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
@@ -18,6 +20,8 @@ type ProgramError struct {
 	CF   trace.CF // 0 where there was none
 	Node int
 	Pos  luna.Pos
+	// Values are those of the loops and subs around that CF, inner ones first: "i = 3, n = 10"; "" for none.
+	Values string
 	// Signal is the signal that user code died of, 0 if none.
 	Signal int
 	// Exited tells that user code called exit(ExitCode).
@@ -34,7 +38,11 @@ func (e *ProgramError) Error() string {
 		if e.Pos.File != "" {
 			s += " at " + posText(e.Pos)
 		}
-		s += fmt.Sprintf(" (node %d)", e.Node)
+		s += fmt.Sprintf(" (node %d", e.Node)
+		if e.Values != "" {
+			s += ", " + e.Values
+		}
+		s += ")"
 	}
 	return s
 }
@@ -58,10 +66,31 @@ func (a *actor) failAt(pos luna.Pos, msg, lunaLine string) {
 	a.err = &ProgramError{Msg: msg, Node: a.n.id, LunaLine: lunaLine}
 	if c := a.cur; c != nil {
 		a.err.CF, a.err.Stmt, a.err.Pos = c.id, c.st.Text, c.st.Pos
+		a.err.Values = c.valuesText()
 	}
 	if pos.File != "" {
 		a.err.Pos = pos
 	}
+}
+
+// mostValues is how many values a message names.
+const mostValues = 6
+
+// valuesText is ProgramError.Values.
+func (c *cf) valuesText() string {
+	var list []string
+	for _, v := range c.scalars() {
+		if len(list) == mostValues {
+			list = append(list, "...")
+			break
+		}
+		text := strconv.Itoa(int(v.Value.Int()))
+		if v.Value.Type == cpp.Real {
+			text = strconv.FormatFloat(v.Value.Real(), 'g', -1, 64)
+		}
+		list = append(list, v.Name+" = "+text)
+	}
+	return strings.Join(list, ", ")
 }
 
 // blame names the CF at fault where it happened on another node.

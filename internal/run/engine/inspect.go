@@ -314,8 +314,10 @@ func (x *Execution) SetInput(name string, v cpp.Value) error {
 
 // Scalars gives the counters of the loops that an execution is in, and the numbers that its subs were called
 // with; inner ones come first.
-func (x *Execution) Scalars() (list []NamedValue) {
-	for f := x.c.ctx(); f != nil; f = f.parent {
+func (x *Execution) Scalars() []NamedValue { return x.c.scalars() }
+
+func (c *cf) scalars() (list []NamedValue) {
+	for f := c.ctx(); f != nil; f = f.parent {
 		for i, name := range f.block.Values {
 			if f.vals == nil {
 				list = append(list, NamedValue{Name: name, Value: cpp.IntValue(f.counter)})
