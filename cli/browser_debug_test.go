@@ -106,7 +106,7 @@ func (b *tab) typed(label, text string) {
 	})()`, label, text)
 }
 
-// presses clicks a button of the view by its words.
+// presses clicks a button of the view by its words, wherever it is by now: what is above it may still grow.
 func (b *tab) presses(words string) {
 	b.Helper()
 	b.wait(`[...document.querySelectorAll("main button")].some(e => e.innerText.includes(%q) && !e.disabled)`, words)
@@ -141,7 +141,7 @@ func pageDebug(t *testing.T, p *pages) {
 	// What the CF gets, and sees; its value is changed.
 	b.wait(`[...document.querySelectorAll("main section[aria-labelledby=cf] td code")].some(e => e.innerText === "3")`)
 	b.shows("Created by: for i")
-	b.click(`main button[aria-label="Change: x[2]"]`)
+	b.presses("✎")
 	b.typed("New value of x[2]", "many")
 	b.shows("many is no int of 32 bits")
 	b.typed("New value of x[2]", "103")
@@ -170,7 +170,8 @@ func pageDebug(t *testing.T, p *pages) {
 	b.click("nav a:nth-child(2)")
 	b.wait(`document.body.innerText.includes("The program is stopped: 1 held CFs are all that can go on")`)
 	b.keys("b")
-	b.click(`main button[aria-label="Release: turn[3]"]`)
+	b.presses("Release")
+	b.shows("Held CFs stay while the rest goes on")
 	b.presses("Continue")
 	b.shows("The run is over.")
 	d.says(t, "whyslow: the run is over; the page stays")
