@@ -31,6 +31,12 @@ func (t tests) Run() int {
 		os.Setenv(name, value)
 	}
 	mainStays = stays()
+	state, err := os.MkdirTemp("", "state") // breakpoints that tests set are not those of users
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(state)
+	os.Setenv("XDG_STATE_HOME", state)
 	return t.m.Run()
 }
 
