@@ -17,6 +17,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/foreign/gotrace"
 	"github.com/whyslow/whyslow/internal/convert/foreign/lunatext"
 	"github.com/whyslow/whyslow/internal/convert/foreign/otf2"
+	"github.com/whyslow/whyslow/internal/convert/foreign/perfetto"
 	"github.com/whyslow/whyslow/internal/convert/foreign/starpu"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/files"
@@ -27,7 +28,7 @@ import (
 
 // foreignFormats are what is read beside traces of our own.
 var foreignFormats = []foreign.Format{gotrace.Format, otf2.Format, traceevents.Format,
-	starpu.Format, lunatext.Format}
+	perfetto.Format, starpu.Format, lunatext.Format}
 
 func importCommand(std console.IO) *cobra.Command {
 	var list strings.Builder

@@ -3,15 +3,7 @@
 //
 // # What becomes what
 //
-// A thread is a worker of node 0. A slice ("X", or "B" and "E") that is in no other is a task: a CF, whose code
-// fragment has the name of the slice. A flow ("s", "t", "f", or "bind_id") is a DF that leads from a task to one
-// that starts later. A task ends where a flow leaves it and goes on as another CF, so that the rest is no
-// reason for the wait of others (tasks.go).
-//
-// A slice inside of another is a region of the thread.
-//
-// The format does not say why a task without flows starts when it does. Such a task has an input "not told",
-// which nobody made: its worker starves until then.
+// A thread is one of package tracks. "X", or "B" and "E", are slices; "s", "t", "f", and "bind_id" are flows.
 package traceevents
 
 import (
@@ -27,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/convert/foreign"
+	"github.com/whyslow/whyslow/internal/convert/foreign/tracks"
 )
 
 // Format is the Trace Event Format.
@@ -42,9 +35,6 @@ func is(head []byte) bool {
 	}
 	return false
 }
-
-// mostSlices is how many slices are read: all must be in memory, because they come in any order.
-const mostSlices = 1 << 26
 
 // record is an event of the file.
 type record struct {
@@ -63,7 +53,7 @@ type record struct {
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 	d := json.NewDecoder(in)
-	f := newFile()
+	f := &file{tracks.New()}
 	err := f.events(ctx, d)
 	var told *foreign.Error
 	switch {
@@ -73,11 +63,14 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 		err = &foreign.Error{Offset: d.InputOffset(), Msg: "the file ends within the list of events"}
 	case err != nil && !errors.As(err, &told):
 		err = &foreign.Error{Offset: d.InputOffset(), Msg: err.Error()}
-	case err == nil && f.slices == 0:
+	case err == nil && f.Empty():
 		err = &foreign.Error{Offset: d.InputOffset(), Msg: "there are no slices in it"}
 	}
-	return cmp.Or(f.write(to), err)
+	return cmp.Or(f.Write(to), err)
 }
+
+// file is what was read.
+type file struct{ *tracks.File }
 
 // events reads the list of events: the whole file, which may lack its end, or a member of an object.
 func (f *file) events(ctx context.Context, d *json.Decoder) error {
@@ -157,4 +150,52 @@ func nanoseconds(n json.Number) (int64, error) {
 		ns = -ns
 	}
 	return us*1000 + ns, nil
+}
+
+// event takes an event in.
+func (f *file) event(r *record) error {
+	switch r.Ph {
+	case "X", "B", "E", "s", "t", "f":
+	default:
+		return nil
+	}
+	at, err := nanoseconds(r.Ts)
+	if err != nil {
+		return err
+	}
+	t, err := f.Thread(string(r.PID) + "/" + string(r.TID))
+	if err != nil {
+		return err
+	}
+	end := func(at int64, inside bool) tracks.End { return tracks.End{Thread: t, At: at, Inside: inside} }
+	switch r.Ph {
+	case "X":
+		dur := int64(0)
+		if r.Dur != "" {
+			if dur, err = nanoseconds(r.Dur); err != nil {
+				return err
+			}
+		}
+		to := at + max(dur, 0)
+		if len(r.BindID) > 0 {
+			if r.FlowIn {
+				f.Enters(r.BindID, end(at, true))
+			}
+			if r.FlowOut {
+				f.Leaves(r.BindID, r.Name, end(to, true))
+			}
+		}
+		return f.Add(t, at, to, r.Name)
+	case "B":
+		return f.Begin(t, at, r.Name)
+	case "E":
+		return f.End(t, at)
+	case "s":
+		f.Leaves(r.ID, r.Name, end(at, true))
+	case "t":
+		f.Enters(r.ID, end(at, true))
+	case "f":
+		f.Enters(r.ID, end(at, r.Bp == "e"))
+	}
+	return nil
 }

@@ -92,3 +92,22 @@ const (
 	ArgInt  = 4
 	ArgText = 6
 )
+
+// Fields of ClockSnapshot, which is PacketClocks of a packet, and of the clocks in it.
+const (
+	PacketClocks     = 6
+	PacketCompressed = 50
+	Clocks           = 1
+	ClockID          = 1
+	ClockTime        = 2
+	ClockIncremental = 3
+	ClockUnit        = 4 // ns
+)
+
+// BootClock is the clock that timestamps are of, unless they say otherwise. From OwnClocks up to OwnClocksEnd a
+// sequence has its own.
+const (
+	BootClock    = 6
+	OwnClocks    = 64
+	OwnClocksEnd = 128
+)

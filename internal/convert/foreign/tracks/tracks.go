@@ -1,4 +1,12 @@
-package traceevents
+// Package tracks makes runs of tasks of slices on threads and flows between them, which several formats have.
+//
+// A slice that is in no other is a task: a CF, whose code fragment has the name of the slice. A flow is a DF that
+// leads from a task to one that starts later. A slice inside of another is a region. A task ends where a flow leaves it and goes on as another CF, so that
+// the rest is no reason for the wait of others.
+//
+// Such formats do not say why a task without flows starts when it does. It has an input "not told", which nobody
+// made: its worker starves until then. All threads are workers of node 0.
+package tracks
 
 import (
 	"cmp"
@@ -12,10 +20,10 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// file is what was read: slices by thread, and the ends of flows.
-type file struct {
-	threads map[string]*thread
-	order   []*thread // as they were met
+// File is what was read: slices by thread, and the ends of flows.
+type File struct {
+	threads map[string]*Thread
+	order   []*Thread // as they were met
 	names   map[string]int
 	texts   []string
 	slices  int
@@ -23,8 +31,9 @@ type file struct {
 	listed  []*flow
 }
 
-func newFile() *file {
-	return &file{threads: map[string]*thread{}, names: map[string]int{}, flows: map[string]*flow{}}
+// New gives one without slices.
+func New() *File {
+	return &File{threads: map[string]*Thread{}, names: map[string]int{}, flows: map[string]*flow{}}
 }
 
 // slice is a slice of a thread, open where it has no end yet.
@@ -33,29 +42,30 @@ type slice struct {
 	name     int
 }
 
-type thread struct {
+// Thread is what slices are on.
+type Thread struct {
 	slices []slice
 	open   []slice // begun by B
 	parts  []*part
 	inner  []slice // in order; each is in that before it, or begins when that has ended
 }
 
-// end is where a flow leaves or enters a thread.
-type end struct {
-	thread *thread
-	t      int64
-	inside bool // it belongs to the slice around t, not to the next
+// End is where a flow leaves or enters a thread.
+type End struct {
+	Thread *Thread
+	At     int64
+	Inside bool // it belongs to the slice around t, not to the next
 }
 
 // flow leads from an end to all those that follow.
 type flow struct {
 	name int
 	df   uint64 // once it is written
-	out  *end
-	ins  []end
+	out  *End
+	ins  []End
 }
 
-func (f *file) name(text string) int {
+func (f *File) name(text string) int {
 	n, ok := f.names[text]
 	if !ok {
 		n = len(f.texts)
@@ -65,21 +75,53 @@ func (f *file) name(text string) int {
 	return n
 }
 
-func (f *file) thread(r *record) (*thread, error) {
-	key := string(r.PID) + "/" + string(r.TID)
+// Thread gives the thread of a name, made when it is first asked for.
+func (f *File) Thread(key string) (*Thread, error) {
 	t := f.threads[key]
 	if t == nil {
 		if len(f.order) == foreign.MostWorkers {
 			return nil, fmt.Errorf("there are more than %d threads", foreign.MostWorkers)
 		}
-		t = &thread{}
+		t = &Thread{}
 		f.threads[key] = t
 		f.order = append(f.order, t)
 	}
 	return t, nil
 }
 
-func (f *file) add(t *thread, s slice) error {
+// Empty tells that there are no slices.
+func (f *File) Empty() bool { return f.slices == 0 }
+
+// mostSlices is how many slices are read: all must be in memory, because they come in any order.
+const mostSlices = 1 << 26
+
+// Add takes in a slice.
+func (f *File) Add(t *Thread, from, to int64, name string) error {
+	return f.add(t, slice{from, max(to, from), f.name(name)})
+}
+
+// Begin begins a slice, inside of those that are open.
+func (f *File) Begin(t *Thread, at int64, name string) error {
+	if len(t.open) > 1<<16 {
+		return errors.New("slices are nested too deeply")
+	}
+	t.open = append(t.open, slice{at, at, f.name(name)})
+	return nil
+}
+
+// End ends the innermost slice, if there is one.
+func (f *File) End(t *Thread, at int64) error {
+	n := len(t.open) - 1
+	if n < 0 {
+		return nil
+	}
+	s := t.open[n]
+	t.open = t.open[:n]
+	s.to = max(at, s.from)
+	return f.add(t, s)
+}
+
+func (f *File) add(t *Thread, s slice) error {
 	if f.slices++; f.slices > mostSlices {
 		return fmt.Errorf("there are more than %d slices", mostSlices)
 	}
@@ -87,62 +129,7 @@ func (f *file) add(t *thread, s slice) error {
 	return nil
 }
 
-// event takes an event in.
-func (f *file) event(r *record) error {
-	switch r.Ph {
-	case "X", "B", "E", "s", "t", "f":
-	default:
-		return nil
-	}
-	at, err := nanoseconds(r.Ts)
-	if err != nil {
-		return err
-	}
-	t, err := f.thread(r)
-	if err != nil {
-		return err
-	}
-	switch r.Ph {
-	case "X":
-		dur := int64(0)
-		if r.Dur != "" {
-			if dur, err = nanoseconds(r.Dur); err != nil {
-				return err
-			}
-		}
-		to := at + max(dur, 0)
-		if len(r.BindID) > 0 {
-			if r.FlowIn {
-				f.enters(r.BindID, end{t, at, true})
-			}
-			if r.FlowOut {
-				f.leaves(r.BindID, r.Name, end{t, to, true})
-			}
-		}
-		return f.add(t, slice{at, to, f.name(r.Name)})
-	case "B":
-		if len(t.open) > 1<<16 {
-			return errors.New("slices are nested too deeply")
-		}
-		t.open = append(t.open, slice{at, at, f.name(r.Name)})
-	case "E":
-		if n := len(t.open) - 1; n >= 0 {
-			s := t.open[n]
-			t.open = t.open[:n]
-			s.to = max(at, s.from)
-			return f.add(t, s)
-		}
-	case "s":
-		f.leaves(r.ID, r.Name, end{t, at, true})
-	case "t":
-		f.enters(r.ID, end{t, at, true})
-	case "f":
-		f.enters(r.ID, end{t, at, r.Bp == "e"})
-	}
-	return nil
-}
-
-func (f *file) flow(id []byte) *flow {
+func (f *File) flow(id []byte) *flow {
 	x := f.flows[string(id)]
 	if x == nil {
 		x = &flow{}
@@ -152,8 +139,8 @@ func (f *file) flow(id []byte) *flow {
 	return x
 }
 
-// leaves notes where a flow begins. One that has begun already is another one with the same id.
-func (f *file) leaves(id []byte, name string, at end) {
+// Leaves notes where a flow begins. One that has begun already is another one with the same id.
+func (f *File) Leaves(id []byte, name string, at End) {
 	if x := f.flows[string(id)]; x != nil && x.out != nil {
 		delete(f.flows, string(id))
 	}
@@ -161,7 +148,8 @@ func (f *file) leaves(id []byte, name string, at end) {
 	x.name, x.out = f.name(name), &at
 }
 
-func (f *file) enters(id []byte, at end) {
+// Enters notes where a flow ends; it may go on from there.
+func (f *File) Enters(id []byte, at End) {
 	x := f.flow(id)
 	x.ins = append(x.ins, at)
 }
@@ -169,7 +157,7 @@ func (f *file) enters(id []byte, at end) {
 // part is a CF: a task, or as much of it as is between two flows that leave it.
 type part struct {
 	slice
-	thread *thread
+	thread *Thread
 	cf     trace.CF
 	more   bool    // the next part of the thread continues it
 	ins    []input // flows that enter it
@@ -183,7 +171,7 @@ type input struct {
 }
 
 // tasks finds the slices that are in no other, as parts. Those inside of others end with them at the latest.
-func (t *thread) tasks() {
+func (t *Thread) tasks() {
 	slices.SortFunc(t.slices, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
@@ -204,15 +192,15 @@ func (t *thread) tasks() {
 }
 
 // at gives the task around a time, or the next one; -1 if there is none.
-func (t *thread) at(e *end) int {
-	i := sort.Search(len(t.parts), func(i int) bool { return t.parts[i].from > e.t }) - 1
-	if e.inside {
-		if i < 0 || t.parts[i].to < e.t {
+func (t *Thread) at(e *End) int {
+	i := sort.Search(len(t.parts), func(i int) bool { return t.parts[i].from > e.At }) - 1
+	if e.Inside {
+		if i < 0 || t.parts[i].to < e.At {
 			return -1
 		}
 		return i
 	}
-	if i >= 0 && t.parts[i].from == e.t {
+	if i >= 0 && t.parts[i].from == e.At {
 		return i
 	}
 	if i+1 < len(t.parts) {
@@ -222,31 +210,31 @@ func (t *thread) at(e *end) int {
 }
 
 // cut ends tasks where flows leave them.
-func (f *file) cut() {
-	leaving := map[*thread][]*flow{}
+func (f *File) cut() {
+	leaving := map[*Thread][]*flow{}
 	for _, x := range f.listed {
 		if x.out != nil && len(x.ins) > 0 {
-			leaving[x.out.thread] = append(leaving[x.out.thread], x)
+			leaving[x.out.Thread] = append(leaving[x.out.Thread], x)
 		}
 	}
 	for t, flows := range leaving {
-		slices.SortStableFunc(flows, func(a, b *flow) int { return cmp.Compare(a.out.t, b.out.t) })
+		slices.SortStableFunc(flows, func(a, b *flow) int { return cmp.Compare(a.out.At, b.out.At) })
 		var parts []*part
 		for _, p := range t.parts {
-			for len(flows) > 0 && flows[0].out.t < p.from { // it leaves no task
+			for len(flows) > 0 && flows[0].out.At < p.from { // it leaves no task
 				flows = flows[1:]
 			}
-			for len(flows) > 0 && flows[0].out.t < p.to {
+			for len(flows) > 0 && flows[0].out.At < p.to {
 				first := *p
-				first.to, first.more = flows[0].out.t, true
-				for len(flows) > 0 && flows[0].out.t == first.to {
+				first.to, first.more = flows[0].out.At, true
+				for len(flows) > 0 && flows[0].out.At == first.to {
 					first.outs = append(first.outs, flows[0])
 					flows = flows[1:]
 				}
 				parts = append(parts, &first)
 				p.from = first.to
 			}
-			for len(flows) > 0 && flows[0].out.t == p.to {
+			for len(flows) > 0 && flows[0].out.At == p.to {
 				p.outs = append(p.outs, flows[0])
 				flows = flows[1:]
 			}
@@ -256,8 +244,8 @@ func (f *file) cut() {
 	}
 }
 
-// write writes the tasks as a trace.
-func (f *file) write(to *foreign.Run) error {
+// Write writes the tasks as a trace.
+func (f *File) Write(to *foreign.Run) error {
 	if f.slices == 0 {
 		return nil
 	}
@@ -289,18 +277,18 @@ func (f *file) write(to *foreign.Run) error {
 }
 
 // join gives the parts their inputs.
-func (f *file) join(node *foreign.Node) {
+func (f *File) join(node *foreign.Node) {
 	for _, t := range f.order {
 		for _, p := range t.parts {
 			for _, x := range p.outs {
 				x.df = uint64(node.DF(cmp.Or(f.texts[x.name], "flow")))
 				for i := range x.ins {
 					e := &x.ins[i]
-					k := e.thread.at(e)
+					k := e.Thread.at(e)
 					if k < 0 {
 						continue
 					}
-					if q := e.thread.parts[k]; q != p && q.from >= p.to {
+					if q := e.Thread.parts[k]; q != p && q.from >= p.to {
 						q.ins = append(q.ins, input{x.df, p})
 					}
 				}
@@ -343,7 +331,7 @@ func (r *regions) until(t int64) {
 }
 
 // stream writes the events of a thread.
-func (f *file) stream(node *foreign.Node, s *trace.Stream, t *thread) {
+func (f *File) stream(node *foreign.Node, s *trace.Stream, t *Thread) {
 	inside := regions{Stream: s, next: t.inner, site: func(x slice) uint64 {
 		return uint64(node.Site(node.Code(cmp.Or(f.texts[x.name], "slice"), trace.Function, "", 0), "", 0))
 	}}
