@@ -21,10 +21,10 @@ var Imported = map[string]ImportedFormat{
 	"perfetto": {
 		Phrase{"Perfetto trace (protocol buffers: Perfetto's SDK, Chrome and others)",
 			"трасса Perfetto (protocol buffers: SDK Perfetto, Chrome и другие)"},
-		Phrase{"why tasks without flows start when they do; slices inside of others; data and its sizes; messages " +
+		Phrase{"why tasks without flows start when they do; data and its sizes; messages " +
 			"between processes, so L; the CPU time of threads, so U may include waiting for a core. Counters and " +
 			"what the kernel traced are not read",
-			"почему задачи без стрелок начинаются в это время; интервалы внутри других; данные и их размеры; " +
+			"почему задачи без стрелок начинаются в это время; данные и их размеры; " +
 				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра). " +
 				"Счётчики и трасса ядра не читаются"}},
 	"chrome": {
