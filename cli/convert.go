@@ -98,8 +98,8 @@ func toCube(write func(io.Writer, *pattern.Result, *model.Model) error) func(con
 }
 
 type convertOptions struct {
-	to, out string
-	memory  memoryBudget
+	format, out string
+	memory      memoryBudget
 }
 
 func convertCommand(std console.IO) *cobra.Command {
@@ -111,7 +111,7 @@ func convertCommand(std console.IO) *cobra.Command {
 		fmt.Fprintf(&list, "  %-8s  %s (%s)\n", f.name, f.about, f.suffix())
 	}
 	cmd := &cobra.Command{
-		Use:   "convert --to FORMAT [-o FILE] TRACE",
+		Use:   "convert --format FORMAT [-o FILE] TRACE",
 		Short: "Write a trace, or its analysis, in a format of other programs",
 		Long: `Write a trace, or its analysis, in a format of other programs:
 
@@ -119,30 +119,30 @@ func convertCommand(std console.IO) *cobra.Command {
 Without -o the file or folder is TRACE with the ending of the format. A new file replaces an old one only
 when it is complete.
 ` + exitCodes(1, 2, 4),
-		Example: `  whyslow convert --to cube is.trace
-  whyslow convert --to perfetto heat.trace
-  whyslow convert --to parquet -o heat heat.trace && duckdb -c "from 'heat/codes.parquet'"
-  whyslow convert --to cube3 -o - is.trace | xmllint --format -`,
+		Example: `  whyslow convert --format cube is.trace
+  whyslow convert --format perfetto heat.trace
+  whyslow convert --format parquet -o heat heat.trace && duckdb -c "from 'heat/codes.parquet'"
+  whyslow convert --format cube3 -o - is.trace | xmllint --format -`,
 		Args: oneArg("trace"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.memory.check("convert", 1); err != nil {
 				return err
 			}
-			if o.to == "" {
-				return console.Misuse("convert: --to is needed: one of %s", strings.Join(names, ", "))
+			if o.format == "" {
+				return console.Misuse("convert: --format is needed: one of %s", strings.Join(names, ", "))
 			}
 			for _, f := range formats {
-				if f.name == o.to {
+				if f.name == o.format {
 					return convertTrace(cmd.Context(), std, &o, f, wholeTrace(std, args[0]))
 				}
 			}
-			return console.Misuse("convert: --to=%s: one of %s", o.to, strings.Join(names, ", "))
+			return console.Misuse("convert: --format=%s: one of %s", o.format, strings.Join(names, ", "))
 		},
 		ValidArgsFunction: completeTrace,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "format", "", "the `format`: "+strings.Join(names, " or "))
-	f.StringVar(&o.to, "to", "", "the same")
+	f.StringVar(&o.format, "format", "", "the `format`: "+strings.Join(names, " or "))
+	f.StringVar(&o.format, "to", "", "the same")
 	f.Lookup("to").Hidden = true // elsewhere it names a collector
 	f.StringVarP(&o.out, "output", "o", "", "`file` or folder to write; of a file - for standard output")
 	o.memory.addTo(f)
@@ -157,7 +157,7 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.suffix()
 	}
 	if f.write == nil && out == "-" {
-		return console.Misuse("convert: --to=%s writes a folder: give its name with -o", f.name)
+		return console.Misuse("convert: --format=%s writes a folder: give its name with -o", f.name)
 	}
 	if f.archive != nil {
 		if _, err := os.Lstat(out); err == nil {

@@ -38,7 +38,7 @@ func TestFewDescriptors(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"report --json=- t.trace", "dump t.trace", "doctor t.trace",
-		"diff t.trace t.trace", "convert --to cube3 -o - r.trace"} {
+		"diff t.trace t.trace", "convert --format cube3 -o - r.trace"} {
 		want, _, code, err := shell(dir, home, "whyslow "+command)
 		if err != nil || code != 0 {
 			t.Fatalf("%s: %d, %v", command, code, err)

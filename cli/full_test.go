@@ -28,7 +28,7 @@ func TestFullOutput(t *testing.T) {
 		"report t.trace", "report --json t.trace", "report --html - t.trace", "report --csv - t.trace",
 		"diff t.trace t.trace", "diff --json t.trace t.trace", "dump t.trace", "dump --json t.trace",
 		"dump --stats t.trace", "dump --stats --json t.trace", "doctor t.trace",
-		"doctor --json t.trace", "convert --to cube -o - t.trace", "convert --to cube3 -o - t.trace",
+		"doctor --json t.trace", "convert --format cube -o - t.trace", "convert --format cube3 -o - t.trace",
 		"run --explain-config p.fa", "run --explain-config --json p.fa"} {
 		if verb, _, _ := strings.Cut(command, " "); !canRun && slices.Contains(verbsOfUserCode, verb) {
 			continue

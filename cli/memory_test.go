@@ -46,7 +46,7 @@ func TestMemory(t *testing.T) {
 		{"whyslow report --memory 10M g.trace", console.BadUsage}, // more events than that
 		{"whyslow report --memory 20M g.trace", console.BadUsage}, // the events, but not the analysis
 		{"whyslow diff --memory 10M g.trace g.trace", console.BadUsage},
-		{"whyslow convert --to cube -o - --memory 10M g.trace", console.BadUsage},
+		{"whyslow convert --format cube -o - --memory 10M g.trace", console.BadUsage},
 		{"whyslow doctor --memory 5M g.trace", console.BadUsage},
 		{"whyslow dump --memory 1k g.trace >dumped", console.BadUsage},
 		{"whyslow report --memory 4G g.trace", console.Done},
