@@ -168,7 +168,7 @@ func pageDebug(t *testing.T, p *pages) {
 	b.presses("held")
 	b.shows("turn[3]")
 	b.click("nav a:nth-child(2)")
-	b.wait(`document.body.innerText.includes("The program is stopped: 1 held CFs are all that can go on")`)
+	b.wait(`document.body.innerText.includes("The program is stopped: 1 held CF is all that can go on")`)
 	b.keys("b")
 	b.presses("Release")
 	b.shows("Held CFs stay while the rest goes on")
