@@ -45,7 +45,8 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	sbom, err := os.ReadFile(filepath.Join(first, "whyslow-"+release+".cdx.json"))
-	for _, want := range []string{`"CycloneDX"`, "pkg:golang/github.com/spf13/cobra@v", "pkg:golang/std@"} {
+	for _, want := range []string{`"CycloneDX"`, "pkg:golang/github.com/spf13/cobra@v", "pkg:golang/std@",
+		"pkg:npm/uplot@"} {
 		if err != nil || !strings.Contains(string(sbom), want) {
 			t.Errorf("the SBOM has no %s (%v)", want, err)
 		}

@@ -49,10 +49,10 @@ Section: devel
 Priority: optional
 Homepage: https://github.com/whyslow/whyslow
 Description: tell why a parallel program is slow, and what to change
- whyslow runs or watches LuNA, OpenMP, OpenSHMEM, UPC, C, C++ and Go programs.
- It divides their processor time among useful work, starvation, latency,
- overhead and waiting, names the code and the links to blame, and predicts
- what each change would gain.
+ whyslow runs or watches LuNA, OpenMP, MPI, OpenSHMEM, UPC, C, C++ and Go
+ programs. It divides their processor time among useful work, starvation,
+ latency, overhead and waiting, names the code and the links to blame, and
+ predicts what each change would gain.
 END
 find "$work/deb" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group -Zxz --build "$work/deb" "$work/out/$deb" >/dev/null
@@ -61,6 +61,7 @@ echo "whyslow-$version.cdx.json"
 go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp \
 	-std -version "v$version" -output "$work/out/whyslow-$version.cdx.json" "$work/whyslow" 2>"$work/log" ||
 	{ cat "$work/log" >&2; exit 1; }
+go run ./internal/testkit/release/addpage "$work/out/whyslow-$version.cdx.json" web/dist/licenses.md
 cp CHANGELOG.md "$work/out/"
 (cd "$work/out" && sha256sum -- * > SHA256SUMS)
 mkdir -p "$(dirname "$out")"
