@@ -163,6 +163,7 @@ func (x *holdings) holders(ctx context.Context, m *model.Model, t int64) (list [
 		df model.DF
 	}
 	groups := map[owner]*holder{}
+	t = min(t, math.MaxInt64-1) // after all events, but before the end of what is never dropped
 	n := sort.Search(len(x.list), func(i int) bool { from, _ := span(&x.list[i]); return from > t })
 	x.ends.Before(n, t, func(i int) bool {
 		if i%1000 == 0 && ctx.Err() != nil {
