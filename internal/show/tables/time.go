@@ -282,6 +282,7 @@ var causes = define("causes", "Why time was lost: who waited for whom, and for w
 // aStep is a row of path.
 type aStep struct {
 	*critical.Step
+	m      *model.Model
 	number int
 	of     *critical.Path
 }
@@ -293,7 +294,7 @@ var path = define("path", "A step of the critical path: what held up the end of 
 		if err != nil || r.Path == nil {
 			return nil, 0, err
 		}
-		return func(i int) aStep { return aStep{&r.Path.Steps[i], i + 1, r.Path} }, len(r.Path.Steps), nil
+		return func(i int) aStep { return aStep{&r.Path.Steps[i], s.Model, i + 1, r.Path} }, len(r.Path.Steps), nil
 	},
 	integer("step", "its number, from 1, in order of time", func(r aStep) Value {
 		return Int(int64(r.number))
@@ -325,7 +326,10 @@ var path = define("path", "A step of the critical path: what held up the end of 
 	integer("node", "where the execution is", func(r aStep) Value {
 		return Int(int64(r.Node))
 	}).to("nodes.node"),
-	integer("worker", "the worker there", func(r aStep) Value {
+	integer("worker", "the worker there; null: the node has none", func(r aStep) Value {
+		if int(r.Worker) >= len(r.m.Nodes[r.Node].Workers) {
+			return Value{}
+		}
 		return Int(int64(r.Worker))
 	}).to("workers.worker"),
 	integer("from_node", "of a transfer: the sender; null: none", func(r aStep) Value {
