@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/otf2"
 	records "github.com/whyslow/whyslow/internal/convert/otf2"
+	"github.com/whyslow/whyslow/internal/testkit/foreigntest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -217,14 +217,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, dump(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	r, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if found, err := consistency.Check(context.Background(), r); err != nil || !found.Consistent {
-		t.Errorf("%v, %+v", err, found)
-	}
+	foreigntest.Consistent(t, dir)
 }
 
 // TestDamaged: what is wrong is said, and what was read before is kept.

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
-	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/perfetto"
 	written "github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/convert/perfetto/wire"
+	"github.com/whyslow/whyslow/internal/testkit/foreigntest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -113,14 +113,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, tell(t, dir)); diff != "" {
 		t.Error(diff)
 	}
-	r, err := trace.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if found, err := consistency.Check(context.Background(), r); err != nil || !found.Consistent {
-		t.Errorf("%v, %+v", err, found)
-	}
+	foreigntest.Consistent(t, dir)
 }
 
 // TestOwn: what whyslow writes for Perfetto is read: calls of user code take as long as they did.
