@@ -55,6 +55,12 @@ func pageMoment(t *testing.T, p *pages) {
 		t.Errorf("too wide: %s", got)
 	}
 
+	if over := query[float64](b, `[...document.querySelectorAll("main .item")].filter(e => {
+		const r = e.getBoundingClientRect(), top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)
+		return top?.matches(".edge") }).length`); over != 0 {
+		t.Errorf("edges lie over the middle of %v items, which then do not open", over)
+	}
+
 	// Groups open by mouse and keyboard, in both pictures, and close again.
 	b.click(`main .item.cf:not(.gone)[data-node="0"][aria-label$="opens"]`)
 	b.wait(`document.querySelectorAll("main button.chip").length === 1 && document.querySelector("main .frame")`)

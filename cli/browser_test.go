@@ -442,8 +442,24 @@ func (b *tab) click(selector string, text ...string) {
 	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => %v || e.textContent.trim() === %q)`,
 		selector, len(text) == 0, strings.Join(text, ""))
 	b.wait(`%s`, find)
-	at := query[[]float64](b,
-		`(e => { e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(%s)`, find)
+	// A user clicks what stands still and is not covered: what comes later may still move it.
+	const rest = `(async () => {
+		const place = e => { const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }
+		const frame = () => new Promise(requestAnimationFrame)
+		const e = %[1]s
+		if (!e) return []
+		e.scrollIntoView({block: "nearest"})
+		const before = place(e)
+		await frame(), await frame()
+		const after = place(e), top = document.elementFromPoint(...after)
+		const hit = top && (e.contains(top) || top.contains(e) || e.control === top)
+		return e.isConnected && hit && String(before) === String(after) ? after : []
+	})()`
+	var at []float64
+	b.until(find+" can be clicked", func() bool {
+		at = query[[]float64](b, rest, find)
+		return len(at) == 2
+	})
 	b.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
