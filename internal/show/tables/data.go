@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
 )
@@ -13,6 +12,7 @@ type aDF struct {
 	*model.Model
 	df   model.DF
 	made int
+	s    *Source
 }
 
 // made is a field of the last creation.
@@ -32,7 +32,7 @@ var dfs = define("dfs", "A data fragment (DF): a piece of data that tasks read a
 			if !ok {
 				made = -1
 			}
-			return aDF{s.Model, model.DF(i + 1), made}
+			return aDF{s.Model, model.DF(i + 1), made, s}
 		}, max(s.Model.DFs()-1, 0), nil
 	},
 	integer("df", "its number in these tables, from 1", func(r aDF) Value { return Int(int64(r.df)) }).key(),
@@ -46,7 +46,7 @@ var dfs = define("dfs", "A data fragment (DF): a piece of data that tasks read a
 		return since(r.Model, r.MadeTime[r.made])
 	})),
 	integer("cf", "the CF that made that value; null: not recorded", made(func(r aDF) Value {
-		return positive(r.MadeBy[r.made])
+		return r.s.cf(r.MadeBy[r.made])
 	})).to("cfs.cf"),
 	integer("node", "where it was made; null: not recorded", made(func(r aDF) Value {
 		return Int(int64(r.MadeNode[r.made]))
@@ -63,7 +63,7 @@ var creations = define("creations", "A DF got a value. Most get one; a DF may be
 	}).key(),
 	integer("df", "the DF", func(r at) Value { return Int(int64(r.DFMade(uint32(r.i)))) }).to("dfs.df"),
 	integer("cf", "the CF that made it; null: not known", func(r at) Value {
-		return positive(r.MadeBy[r.i])
+		return r.s.cf(r.MadeBy[r.i])
 	}).to("cfs.cf"),
 	integer("node", "where", func(r at) Value { return Int(int64(r.MadeNode[r.i])) }).to("nodes.node"),
 	ns("time_ns", "when", func(r at) Value { return since(r.Model, r.MadeTime[r.i]) }),
@@ -79,44 +79,44 @@ const (
 
 // aMessage is a row of messages.
 type aMessage struct {
-	*model.Model
 	*model.Message
-	number uint32 // among DFs, requests and CFs, one list after the other
+	s      *Source
+	row    int
 	kind   string
-	answer int64 // the number of the request it answers, 0 for none
+	answer uint32 // the number of the request it answers, 0 for none
 }
 
 var messages = define("messages", "The way of a DF, a request for one, or a CF from node to node.",
 	func(_ context.Context, s *Source) (func(i int) aMessage, int, error) {
-		m := s.Model
-		rows, err := s.recorded()
-		requests, moves := uint32(len(m.DFMessages)), uint32(len(m.DFMessages)+len(m.Requests))
+		n, all := s.numbers(), lists(s.Model)
+		requests := uint32(len(all[0]))
+		moves := requests + uint32(len(all[1]))
 		return func(i int) aMessage {
-			switch n := rows[i]; {
-			case n >= moves:
-				return aMessage{m, &m.Moves[n-moves], n, kindCF, 0}
-			case n >= requests:
-				return aMessage{m, &m.Requests[n-requests], n, kindRequest, 0}
+			switch k := n.rows[i]; {
+			case k >= moves:
+				return aMessage{&all[2][k-moves], s, i, kindCF, 0}
+			case k >= requests:
+				return aMessage{&all[1][k-requests], s, i, kindRequest, 0}
 			default:
-				r := aMessage{m, &m.DFMessages[n], n, kindDF, 0}
-				if _, ok := slices.BinarySearch(rows, requests+r.Request); ok && r.Request > 0 {
-					r.answer = int64(requests + r.Request)
+				r := aMessage{&all[0][k], s, i, kindDF, 0}
+				if r.Request > 0 {
+					r.answer = n.rowOf[requests+r.Request]
 				}
 				return r
 			}
-		}, len(rows), err
+		}, len(n.rows), nil
 	},
-	integer("message", "its number in these tables", func(r aMessage) Value {
-		return Int(int64(r.number))
+	integer("message", "its number in these tables, from 1, by kind and time", func(r aMessage) Value {
+		return Int(int64(r.row) + 1)
 	}).key(),
 	text("kind", "what was sent: df, request or cf", func(r aMessage) Value { return String(r.kind) }),
 	integer("from_node", "the sender", func(r aMessage) Value { return natural(r.From) }).to("nodes.node"),
 	integer("to_node", "the receiver", func(r aMessage) Value { return natural(r.To) }).to("nodes.node"),
 	ns("sent_ns", "when it was sent; null: not recorded", func(r aMessage) Value {
-		return since(r.Model, r.Sent)
+		return since(r.s.Model, r.Sent)
 	}),
 	ns("received_ns", "when it arrived; null: not recorded", func(r aMessage) Value {
-		return since(r.Model, r.Received)
+		return since(r.s.Model, r.Received)
 	}),
 	ns("flight_ns", "how long it was in flight; null: an end was not recorded", func(r aMessage) Value {
 		return between(r.Sent, r.Received)
@@ -126,10 +126,10 @@ var messages = define("messages", "The way of a DF, a request for one, or a CF f
 		return positive(r.DF)
 	}).to("dfs.df"),
 	integer("cf", "the CF that was sent, or that it is for; null: none", func(r aMessage) Value {
-		return positive(r.CF)
+		return r.s.cf(r.CF)
 	}).to("cfs.cf"),
 	integer("request", "of a df: the request it answers; null: none", func(r aMessage) Value {
-		return positive(int(r.answer))
+		return positive(r.answer)
 	}).to("messages.message"),
 	integer("stolen", "of a cf: 1 if an idle node took it", func(r aMessage) Value {
 		if r.kind != kindCF {
@@ -138,20 +138,3 @@ var messages = define("messages", "The way of a DF, a request for one, or a CF f
 		return truth(r.Stolen)
 	}),
 )
-
-// recorded lists the numbers of the messages of which an end was recorded, in order: unused numbers are left
-// out.
-func (s *Source) recorded() ([]uint32, error) {
-	return s.crossing.get(func() (rows []uint32, _ error) {
-		n := 0
-		for _, list := range [][]model.Message{s.Model.DFMessages, s.Model.Requests, s.Model.Moves} {
-			for i := range list {
-				if list[i].Recorded() {
-					rows = append(rows, uint32(n+i))
-				}
-			}
-			n += len(list)
-		}
-		return rows, nil
-	})
-}

@@ -85,12 +85,12 @@ var events = define("events", "An event as it was recorded, in order of time.",
 		}
 		return String(r.Spec.String())
 	}),
-	integer("cf", "the first CF that it names; null: none", func(r anEvent) Value {
+	integer("cf", "the first CF that it names; null: none, or no other table speaks of it", func(r anEvent) Value {
 		if r.CF == 0 {
 			return Value{}
 		}
-		return positive(r.s.Model.FindCF(r.CF))
-	}),
+		return r.s.cf(r.s.Model.FindCF(r.CF))
+	}).to("cfs.cf"),
 	integer("df", "the first DF that it names; null: none", func(r anEvent) Value {
 		return positive(r.DF)
 	}).to("dfs.df"),

@@ -21,14 +21,14 @@ type Source struct {
 	// Events gives the list of events of the trace; nil: the table of events is empty.
 	Events func() (*eventlist.List, error)
 
-	mentioned lazy[[]model.CF]
+	numbering sync.Once
+	numbered  *numbers
 	patterns  lazy[*pattern.Result]
 	prepared  lazy[*slou.Prepared]
 	divided   lazy[*slou.Result]
 	kept      lazy[*allPieces]
 	path      lazy[*critical.Result]
 	counted   lazy[*counters.Result]
-	crossing  lazy[[]uint32]
 }
 
 // lazy is a result that is computed when it is first asked for.

@@ -288,11 +288,12 @@ func list[R any](of func(ctx context.Context, s *Source) ([]R, error)) opener[R]
 type at struct {
 	*model.Model
 	i int
+	s *Source
 }
 
 // columns opens a table whose rows are those of columns of the model.
 func columns(rows func(m *model.Model) int) opener[at] {
 	return func(_ context.Context, s *Source) (func(i int) at, int, error) {
-		return func(i int) at { return at{s.Model, i} }, rows(s.Model), nil
+		return func(i int) at { return at{s.Model, i, s} }, rows(s.Model), nil
 	}
 }

@@ -8,12 +8,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/whyslow/whyslow/internal/memory"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
+	"github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/internal/tracefile/eventjson"
 	"github.com/whyslow/whyslow/internal/tracefile/twin"
@@ -90,6 +95,54 @@ func checkRun(t *rapid.T, dir, text string) {
 				t.Fatalf("%s has no %d\n%s", column, v, text)
 			}
 		}
+	}
+}
+
+// TestStable: whatever reads a trace, and in whatever order its streams come, all tables are the same.
+func TestStable(t *testing.T) {
+	dir := sloutest.Recorded(t, "cholesky", effort.Times(8, 20))
+	spill, err := memory.NewSpill(1<<30, 0, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer spill.Close()
+	first := map[string][]string{}
+	for _, opt := range []model.Options{{Parallel: 1}, {Parallel: 16}, {Parallel: 16, Spill: spill}} {
+		r, err := trace.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := model.Build(context.Background(), r, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := eventlist.Open(r, m)
+		s := &Source{Model: m, Events: func() (*eventlist.List, error) { return list, nil }}
+		for _, table := range All() {
+			rows, err := table.Rows(context.Background(), s)
+			if err != nil {
+				t.Fatal(table.Name, err)
+			}
+			got := make([]string, rows.Len())
+			for row := range got {
+				var b []byte
+				for c := range table.Columns {
+					v := rows.Value(row, c)
+					b = strconv.AppendInt(append(b, byte('0'+v.Type)), v.Int, 10)
+					b = append(strconv.AppendFloat(b, v.Real, 'g', -1, 64), v.Text...)
+				}
+				got[row] = string(b)
+			}
+			if opt.Parallel == 1 {
+				first[table.Name] = got
+			} else if want := first[table.Name]; !slices.Equal(want, got) {
+				i := slices.IndexFunc(got, func(row string) bool { return !slices.Contains(want, row) })
+				t.Errorf("%s, %+v: %d rows, then %d, in another order or such as %v", table.Name, opt, len(want),
+					len(got), got[max(i, 0)])
+			}
+		}
+		list.Close()
+		r.Close()
 	}
 }
 

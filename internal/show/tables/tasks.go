@@ -12,10 +12,12 @@ func (r at) cf() model.CF { return model.CF(r.i) }
 
 var cfs = define("cfs", "A computational fragment (CF): a task.",
 	func(_ context.Context, s *Source) (func(i int) at, int, error) {
-		list, err := s.mentionedCFs()
-		return func(i int) at { return at{s.Model, int(list[i])} }, len(list), err
+		list := s.numbers().cfs
+		return func(i int) at { return at{s.Model, int(list[i]), s} }, len(list), nil
 	},
-	integer("cf", "its number in these tables; not every number is used", func(r at) Value { return Int(int64(r.i)) }).key(),
+	integer("cf", "its number in these tables, from 1, in the order of ids", func(r at) Value {
+		return r.s.cf(r.cf())
+	}).key(),
 	text("id", "its id in the trace: node and number", func(r at) Value {
 		return String(r.CFID(r.cf()).String())
 	}),
@@ -32,7 +34,7 @@ var cfs = define("cfs", "A computational fragment (CF): a task.",
 		return truth(r.Atomic(r.cf()))
 	}),
 	integer("parent", "the structured CF that created it; null: none, or not recorded", func(r at) Value {
-		return positive(r.Parent[r.i])
+		return r.s.cf(r.Parent[r.i])
 	}).to("cfs.cf"),
 	decimal("weight", "its weight, 1 unless the program says otherwise", func(r at) Value {
 		return Float(r.Weight(r.cf()))
@@ -54,38 +56,6 @@ var cfs = define("cfs", "A computational fragment (CF): a task.",
 	}).to("executions.execution"),
 )
 
-// mentionedCFs lists the CFs of which something was recorded, or that something else speaks of. The model's
-// numbers have gaps.
-func (s *Source) mentionedCFs() ([]model.CF, error) {
-	return s.mentioned.get(func() (list []model.CF, _ error) {
-		m := s.Model
-		has := make([]bool, len(m.Created))
-		for cf := range m.CFs() {
-			has[cf] = true
-			has[m.Parent[cf]] = true
-		}
-		for _, cf := range m.MadeBy {
-			has[cf] = true
-		}
-		for _, messages := range [][]model.Message{m.DFMessages, m.Requests, m.Moves} {
-			for i := range messages {
-				has[messages[i].CF] = true
-			}
-		}
-		for _, w := range m.AllWorkers() {
-			for i := range w.Waits {
-				has[w.Waits[i].Holder] = true
-			}
-		}
-		for cf := 1; cf < len(has); cf++ {
-			if has[cf] {
-				list = model.Append(m, list, model.CF(cf))
-			}
-		}
-		return list, nil
-	})
-}
-
 // worker is where the execution of a row ran.
 func (r at) worker() (model.WorkerID, bool) { return r.WorkerIDOf(r.i) }
 
@@ -94,7 +64,7 @@ var executions = define("executions", "An execution of a CF. Most CFs have one."
 	integer("execution", "its number in these tables, from 1, by worker and start", func(r at) Value {
 		return Int(int64(r.i) + 1)
 	}).key(),
-	integer("cf", "the CF", func(r at) Value { return Int(int64(r.ExecCF[r.i])) }).to("cfs.cf"),
+	integer("cf", "the CF", func(r at) Value { return r.s.cf(r.ExecCF[r.i]) }).to("cfs.cf"),
 	integer("code", "what it executed", func(r at) Value {
 		return Int(int64(r.CodeOf(r.ExecCF[r.i])))
 	}).to("codes.code"),

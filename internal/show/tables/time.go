@@ -76,7 +76,7 @@ func (s *Source) cut(ctx context.Context) (*allPieces, error) {
 // aPiece is a row of pieces.
 type aPiece struct {
 	*piece
-	m    *model.Model
+	s    *Source
 	at   *slou.Kept[piece]
 	name string
 }
@@ -96,15 +96,15 @@ var pieces = define("pieces", "A piece of a worker's time, with the factor it co
 		return func(i int) aPiece {
 			w, i := a.find(i)
 			p := &a.workers[w].Pieces[i]
-			return aPiece{p, s.Model, &a.workers[w], a.names[p.name]}
+			return aPiece{p, s, &a.workers[w], a.names[p.name]}
 		}, a.len(), nil
 	},
 	integer("node", "the node", func(r aPiece) Value { return Int(int64(r.at.Node)) }).key().to("nodes.node"),
 	integer("worker", "the worker there", func(r aPiece) Value {
 		return Int(int64(r.at.Worker))
 	}).key().to("workers.worker"),
-	ns("from_ns", "when it begins", func(r aPiece) Value { return since(r.m, r.from) }).key(),
-	ns("to_ns", "when it ends", func(r aPiece) Value { return since(r.m, r.to) }),
+	ns("from_ns", "when it begins", func(r aPiece) Value { return since(r.s.Model, r.from) }).key(),
+	ns("to_ns", "when it ends", func(r aPiece) Value { return since(r.s.Model, r.to) }),
 	ns("ns", "how long it is", func(r aPiece) Value { return Int(r.to - r.from) }),
 	text("factor", "U useful work, S starvation, L latency, O overhead, W waiting; loss: not recorded",
 		func(r aPiece) Value { return String(r.factor.String()) }),
@@ -125,10 +125,10 @@ var pieces = define("pieces", "A piece of a worker's time, with the factor it co
 			return String(r.name)
 		}),
 	integer("consumer", "the CF that ran or could not start yet; null: none", func(r aPiece) Value {
-		return positive(r.consumer)
+		return r.s.cf(r.consumer)
 	}).to("cfs.cf"),
 	integer("producer", "the CF whose result or lock was waited for; null: none", func(r aPiece) Value {
-		return positive(r.producer)
+		return r.s.cf(r.producer)
 	}).to("cfs.cf"),
 	integer("df", "the DF that was waited for; null: none", func(r aPiece) Value {
 		return positive(r.df)
@@ -153,7 +153,7 @@ var pieces = define("pieces", "A piece of a worker's time, with the factor it co
 // aWait is a row of waits.
 type aWait struct {
 	*model.Wait
-	m  *model.Model
+	s  *Source
 	at model.WorkerID
 }
 
@@ -162,7 +162,7 @@ var waits = define("waits", "A worker waited for a lock, an exclusive resource o
 	list(func(_ context.Context, s *Source) (rows []aWait, _ error) {
 		for id, w := range s.Model.AllWorkers() {
 			for i := range w.Waits {
-				rows = append(rows, aWait{&w.Waits[i], s.Model, id})
+				rows = append(rows, aWait{&w.Waits[i], s, id})
 			}
 		}
 		return rows, nil
@@ -171,8 +171,8 @@ var waits = define("waits", "A worker waited for a lock, an exclusive resource o
 	integer("worker", "the worker there", func(r aWait) Value {
 		return Int(int64(r.at.Worker))
 	}).to("workers.worker"),
-	ns("from_ns", "when it began", func(r aWait) Value { return since(r.m, r.From) }),
-	ns("to_ns", "when it ended", func(r aWait) Value { return since(r.m, r.To) }),
+	ns("from_ns", "when it began", func(r aWait) Value { return since(r.s.Model, r.From) }),
+	ns("to_ns", "when it ended", func(r aWait) Value { return since(r.s.Model, r.To) }),
 	ns("ns", "how long it took", func(r aWait) Value { return between(r.From, r.To) }),
 	text("name", "what for; of user code that was blocked: lock, io, sleep and so on", func(r aWait) Value {
 		return String(r.Name)
@@ -183,7 +183,7 @@ var waits = define("waits", "A worker waited for a lock, an exclusive resource o
 	}),
 	text("site", "where it waited: step.cpp:12; null: not known", func(r aWait) Value { return String(r.Site) }),
 	integer("holder", "the CF that held the lock; null: none, or not known", func(r aWait) Value {
-		return positive(r.Holder)
+		return r.s.cf(r.Holder)
 	}).to("cfs.cf"),
 )
 
@@ -282,7 +282,7 @@ var causes = define("causes", "Why time was lost: who waited for whom, and for w
 // aStep is a row of path.
 type aStep struct {
 	*critical.Step
-	m      *model.Model
+	s      *Source
 	number int
 	of     *critical.Path
 }
@@ -294,7 +294,7 @@ var path = define("path", "A step of the critical path: what held up the end of 
 		if err != nil || r.Path == nil {
 			return nil, 0, err
 		}
-		return func(i int) aStep { return aStep{&r.Path.Steps[i], s.Model, i + 1, r.Path} }, len(r.Path.Steps), nil
+		return func(i int) aStep { return aStep{&r.Path.Steps[i], s, i + 1, r.Path} }, len(r.Path.Steps), nil
 	},
 	integer("step", "its number, from 1, in order of time", func(r aStep) Value {
 		return Int(int64(r.number))
@@ -309,7 +309,7 @@ var path = define("path", "A step of the critical path: what held up the end of 
 		return String(r.of.Name(r.Step))
 	}),
 	integer("cf", "the CF that ran or could not start yet; null: none", func(r aStep) Value {
-		return positive(r.CF)
+		return r.s.cf(r.CF)
 	}).to("cfs.cf"),
 	integer("execution", "its execution; null: none", func(r aStep) Value {
 		if r.CF == 0 {
@@ -327,7 +327,7 @@ var path = define("path", "A step of the critical path: what held up the end of 
 		return Int(int64(r.Node))
 	}).to("nodes.node"),
 	integer("worker", "the worker there; null: the node has none", func(r aStep) Value {
-		if int(r.Worker) >= len(r.m.Nodes[r.Node].Workers) {
+		if int(r.Worker) >= len(r.s.Model.Nodes[r.Node].Workers) {
 			return Value{}
 		}
 		return Int(int64(r.Worker))
