@@ -116,8 +116,9 @@ func convertCommand(std console.IO) *cobra.Command {
 		Long: `Write a trace, or its analysis, in a format of other programs:
 
 ` + list.String() + `
-Without -o the file or folder is TRACE with the ending of the format. A new file replaces an old one only
-when it is complete.
+Without -o the file or folder is TRACE with the ending of the format; of an archive, or of a file of another
+program, it is in the current folder and replaces nothing. A new file replaces an old one only when it is
+complete.
 ` + exitCodes(1, 2, 4),
 		Example: `  whyslow convert --format cube is.trace
   whyslow convert --format perfetto heat.trace
@@ -155,6 +156,12 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	out := o.out
 	if out == "" {
 		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.suffix()
+		if files.IsMade(filepath.Clean(path)) { // of an archive or another program's file, which out may be
+			out = filepath.Base(out)
+			if _, err := os.Lstat(out); err == nil {
+				return badInput(fmt.Errorf("%s: it exists already; give another name with -o", out))
+			}
+		}
 	}
 	if f.write == nil && out == "-" {
 		return console.Misuse("convert: --format=%s writes a folder: give its name with -o", f.name)

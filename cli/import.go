@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -104,21 +105,59 @@ func (r *recorded) base() string {
 	return base
 }
 
-// state tells apart what was recorded into the same files, but for the one with which reading begins.
-func (r *recorded) state() string {
-	var b strings.Builder
+// beside lists the files of the format in the folder, but for the one with which reading begins.
+func (r *recorded) beside() (list []fs.FileInfo) {
+	if r.folder == nil {
+		return nil
+	}
 	for _, pattern := range r.Files {
-		if r.folder == nil {
-			break
-		}
 		names, _ := fs.Glob(r.folder, pattern) // well-formed
 		for _, name := range names {
-			if st, err := fs.Stat(r.folder, name); err == nil {
-				fmt.Fprintf(&b, " %q %d %d", name, st.Size(), st.ModTime().UnixNano())
+			if st, err := fs.Stat(r.folder, name); err == nil && name != filepath.Base(r.file) {
+				list = append(list, st)
 			}
 		}
 	}
+	return list
+}
+
+// state tells apart what was recorded into the same files, but for the one with which reading begins.
+func (r *recorded) state() string {
+	var b strings.Builder
+	for _, st := range r.beside() {
+		fmt.Fprintf(&b, " %q %d %d", st.Name(), st.Size(), st.ModTime().UnixNano())
+	}
 	return b.String()
+}
+
+// counted tells how much more is read of the files of a folder.
+type counted struct {
+	fs.FS
+	told func(n int64)
+}
+
+// Open implements fs.FS.
+func (c counted) Open(name string) (fs.File, error) {
+	f, err := c.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || st.IsDir() {
+		return f, nil // it is listed, not read
+	}
+	return countedFile{f, c.told}, nil
+}
+
+type countedFile struct {
+	fs.File
+	told func(n int64)
+}
+
+// Read implements fs.File.
+func (f countedFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	f.told(int64(n))
+	return n, err
 }
 
 func importFile(ctx context.Context, std console.IO, name, out string) error {
@@ -163,9 +202,19 @@ func importInto(ctx context.Context, std console.IO, r *recorded, f *os.File, di
 	}
 	line := console.StartProgress(std)
 	defer line.End()
-	in := &foreign.Counter{Reader: f, Told: func(n int64) {
-		line.Set("importing %s: %d %%", r.given, 100*n/max(st.Size(), 1))
-	}}
+	total := st.Size()
+	for _, beside := range r.beside() {
+		total += beside.Size()
+	}
+	var done atomic.Int64
+	read := func(n int64) {
+		line.Set("importing %s: %d %%", r.given, min(100*done.Add(n)/max(total, 1), 100))
+	}
+	in := &foreign.Counter{Reader: f, Told: read}
+	folder := r.folder
+	if folder != nil {
+		folder = counted{folder, read}
+	}
 	info := trace.RunInfo{Program: filepath.Base(r.given),
 		Versions: map[string]string{"whyslow": readVersion().Version}}
 	if r.Open != nil {
@@ -181,9 +230,11 @@ func importInto(ctx context.Context, std console.IO, r *recorded, f *os.File, di
 			}
 		}()
 		info.Program = r.base()
-		in.Reader, in.Told = opened, func(n int64) { line.Set("importing %s: %s", r.given, words.English.Bytes(n)) }
+		in.Reader, in.Told = opened, func(n int64) {
+			line.Set("importing %s: %s", r.given, words.English.Bytes(done.Add(n)))
+		}
 	}
-	made, err := foreign.Import(ctx, r.Format, in, r.folder, dir, info)
+	made, err := foreign.Import(ctx, r.Format, in, folder, dir, info)
 	if errors.As(err, &damaged) && made && ctx.Err() == nil {
 		return damaged, nil
 	}
@@ -194,7 +245,7 @@ func importInto(ctx context.Context, std console.IO, r *recorded, f *os.File, di
 }
 
 // importedAs tells apart ways to import: a new one makes a new trace of a file that was imported before.
-const importedAs = " imported 3"
+const importedAs = " imported 4"
 
 // importOnce gives a trace made of a file or folder, in the user's cache.
 func importOnce(ctx context.Context, std console.IO, r *recorded) (string, error) {

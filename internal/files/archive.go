@@ -53,15 +53,26 @@ func Unpack(ctx context.Context, archive string, progress func(done int64)) (dir
 	return Made(archive, "", name, func(f *os.File, dir string) error { return unpackInto(ctx, f, dir, progress) })
 }
 
+// unpacked is the folder of the user's cache in which Made makes folders.
+func unpacked() (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "whyslow", "unpacked"), err
+}
+
+// IsMade tells whether a folder is one that Made has made.
+func IsMade(dir string) bool {
+	all, err := unpacked()
+	return err == nil && filepath.Dir(filepath.Dir(dir)) == all
+}
+
 // Made gives a folder NAME.trace that is made of a file, in the user's cache: make makes it, which is not
 // there yet, unless it was made before of the same file in the same way; how tells ways apart. Folders that
 // nobody has asked for in days are removed. The error names the file.
 func Made(file, how, name string, make func(f *os.File, dir string) error) (dir string, err error) {
-	cache, err := os.UserCacheDir()
+	all, err := unpacked()
 	if err != nil {
 		return "", fmt.Errorf("%s: no place to unpack it: %w; set HOME or XDG_CACHE_HOME", file, err)
 	}
-	all := filepath.Join(cache, "whyslow", "unpacked")
 	if err := os.MkdirAll(all, 0o700); err != nil {
 		return "", fmt.Errorf("%s: no place to unpack it: %w; set XDG_CACHE_HOME", file, err)
 	}
