@@ -48,3 +48,24 @@ func (m *Model) OwnStates() (list []OwnState) {
 	}
 	return list
 }
+
+// NotReadSetting is the setting of run.json that tells what a reader of another program's trace has left out:
+// lines "NUMBER WHAT", of which WHAT is a name in words.NotRead.
+const NotReadSetting = "not read"
+
+// NotRead is how many of a kind of things were left out.
+type NotRead struct {
+	N    int64
+	What string
+}
+
+// NotRead gives what NotReadSetting tells; lines that cannot be read are left out.
+func (m *Model) NotRead() (list []NotRead) {
+	for line := range strings.SplitSeq(m.Info.Settings[NotReadSetting], "\n") {
+		number, what, _ := strings.Cut(line, " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n > 0 && what != "" {
+			list = append(list, NotRead{n, what})
+		}
+	}
+	return list
+}

@@ -22,21 +22,17 @@ var Imported = map[string]ImportedFormat{
 		Phrase{"Perfetto trace (protocol buffers: Perfetto's SDK, Chrome and others)",
 			"трасса Perfetto (protocol buffers: SDK Perfetto, Chrome и другие)"},
 		Phrase{"why tasks without flows start when they do; data and its sizes; messages " +
-			"between processes, so L; the CPU time of threads, so U may include waiting for a core. Counters and " +
-			"what the kernel traced are not read",
+			"between processes, so L; the CPU time of threads, so U may include waiting for a core",
 			"почему задачи без стрелок начинаются в это время; данные и их размеры; " +
-				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра). " +
-				"Счётчики и трасса ядра не читаются"}},
+				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра)"}},
 	"chrome": {
 		Phrase{"Trace Event Format (JSON of chrome://tracing, Perfetto, PyTorch, Dask, Bazel and others)",
 			"Trace Event Format (JSON программ chrome://tracing, Perfetto, PyTorch, Dask, Bazel и других)"},
 		Phrase{
 			"why tasks without flows start when they do; data and its sizes; messages " +
-				"between processes, so L; the CPU time of threads, so U may include waiting for a core. Counters and " +
-				"asynchronous slices are not read",
+				"between processes, so L; the CPU time of threads, so U may include waiting for a core",
 			"почему задачи без стрелок начинаются в это время; данные и их размеры; " +
-				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра). " +
-				"Счётчики и асинхронные интервалы не читаются"}},
+				"сообщения между процессами и с ними L; процессорное время потоков (U может включать ожидание ядра)"}},
 	"starpu": {
 		Phrase{"StarPU (tasks.rec and paje.trace of starpu_fxt_tool)",
 			"StarPU (tasks.rec и paje.trace программы starpu_fxt_tool)"},
@@ -68,4 +64,23 @@ var Imported = map[string]ImportedFormat{
 			"какой рабочий исполняет ФВ: каждый достаётся первому свободному, и рабочих могло быть больше; когда ФД " +
 				"посылаются (L считается с того времени, когда ФД есть и запрошен); имён фрагментов кода и ФД; уже имевшихся входов, если " +
 				"журнал записал whyslow; процессорного времени потоков (U может включать ожидание ядра)"}},
+}
+
+// NotRead is what readers of other programs' traces leave out and count, by name, as run.json has it under
+// "not read".
+var NotRead = map[string]Phrase{
+	"counters":   {"counters without a number, or one too many", "счётчики без числа или лишние"},
+	"ends":       {"ends of slices that never began", "концы не начатых интервалов"},
+	"beginnings": {"slices that never ended", "не законченные интервалы"},
+	"flows":      {"arrows that lead from no slice, or to no later one", "стрелки ниоткуда или не к более поздним интервалам"},
+	"instants":   {"moments (instant events)", "моменты (instant)"},
+	"steps":      {"steps of asynchronous slices", "шаги асинхронных интервалов"},
+	"names":      {"names of processes and threads, and other descriptions", "имена процессов и потоков и прочие описания"},
+	"samples":    {"samples", "отсчёты профилировщика"},
+	"objects":    {"objects and memory dumps", "объекты и снимки памяти"},
+	"others":     {"other events", "прочие события"},
+	"packets":    {"packets of other sources, such as the kernel", "пакеты других источников, например ядра"},
+	"legacy":     {"events of Chrome's old kind", "события старого вида из Chrome"},
+	"tasks":      {"tasks and regions of runtime/trace", "задачи и области runtime/trace"},
+	"logs":       {"messages of runtime/trace.Log", "сообщения runtime/trace.Log"},
 }

@@ -94,7 +94,7 @@ func (e *Error) Error() string {
 type Counter struct {
 	io.Reader
 	N int64
-	// Told, if not nil, is called with N every now and then.
+	// Told, if not nil, is called every now and then with how many more bytes were read.
 	Told func(n int64)
 }
 
@@ -103,7 +103,7 @@ func (c *Counter) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
 	c.N += int64(n)
 	if c.Told != nil {
-		c.Told(c.N)
+		c.Told(int64(n))
 	}
 	return n, err
 }

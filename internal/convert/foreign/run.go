@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -15,17 +18,30 @@ type Run struct {
 	Info   trace.RunInfo // completed and written at the end
 	Folder fs.FS         // with the other files; nil: the file that is read stands for itself
 
-	dir   string
-	nodes map[int]*Node
+	dir     string
+	nodes   map[int]*Node
+	skipped map[string]int64
 }
 
 func newRun(dir string, info trace.RunInfo) (*Run, error) {
-	r := &Run{Info: info, dir: dir, nodes: map[int]*Node{}}
+	r := &Run{Info: info, dir: dir, nodes: map[int]*Node{}, skipped: map[string]int64{}}
 	r.Info.ID, r.Info.Ended = trace.NewRunID(), ""
 	if r.Info.Settings = maps.Clone(info.Settings); r.Info.Settings == nil {
 		r.Info.Settings = map[string]string{}
 	}
 	return r, trace.WriteRunInfo(dir, &r.Info)
+}
+
+// Skip counts something that is in the file and not in the trace; what is a name in words.NotRead. Reports say it.
+func (r *Run) Skip(what string) { r.skipped[what]++ }
+
+// notRead is what was skipped, as model.NotReadSetting has it.
+func (r *Run) notRead() string {
+	var list []string
+	for _, what := range slices.Sorted(maps.Keys(r.skipped)) {
+		list = append(list, strconv.FormatInt(r.skipped[what], 10)+" "+what)
+	}
+	return strings.Join(list, "\n")
 }
 
 // Node is a node of the run: its streams, and what their events speak of.
@@ -171,8 +187,14 @@ func (n *Node) DFOf(name string, identity []int64) trace.DF {
 	return n.dfs
 }
 
+// Kind gives the number of an event of a user namespace.
+func (n *Node) Kind(spec trace.KindSpec) (trace.Kind, error) { return n.w.DefineKind(spec) }
+
 // close writes what is left.
 func (r *Run) close() (err error) {
+	if len(r.skipped) > 0 {
+		r.Info.Settings[model.NotReadSetting] = r.notRead()
+	}
 	for _, number := range slices.Sorted(maps.Keys(r.nodes)) {
 		n := r.nodes[number]
 		err = errors.Join(err, n.w.Close())

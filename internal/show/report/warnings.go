@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ func (a *Everything) Warnings() []string {
 	}
 	if a.model != nil {
 		if format, ok := words.Imported[a.model.Info.Settings[model.Imported]]; ok {
+			list = append(notRead(a.model, lang), list...)
 			list = append([]string{imported(format).In(lang)}, list...)
 		}
 	}
@@ -65,6 +67,22 @@ func StayInside(m *model.Model, lang string) (list []string) {
 func imported(format words.ImportedFormat) words.Text {
 	return words.Say("Imported: %s. It does not tell %s.", "Трасса другой программы: %s. В ней нет: %s.",
 		format.About.With(), format.NotTold.With())
+}
+
+// notRead says what of another program's trace was left out, and how many of each.
+func notRead(m *model.Model, lang words.Lang) []string {
+	var parts []string
+	for _, left := range m.NotRead() {
+		what := left.What
+		if p, ok := words.NotRead[what]; ok {
+			what = p.In(lang)
+		}
+		parts = append(parts, fmt.Sprintf("%s: %d", what, left.N))
+	}
+	if parts == nil {
+		return nil
+	}
+	return []string{words.Say("Not read: %s.", "Не прочитано: %s.", strings.Join(parts, "; ")).In(lang)}
 }
 
 // noInfo says that there is no run.json, and what is assumed instead.

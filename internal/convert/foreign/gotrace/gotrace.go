@@ -62,7 +62,7 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) (err error) {
 	if err != nil {
 		return &foreign.Error{Offset: bytes.N, Msg: err.Error()}
 	}
-	r := &reader{node: node, info: &to.Info, system: &stream{node.System(), 0},
+	r := &reader{node: node, to: to, info: &to.Info, system: &stream{node.System(), 0},
 		procs: map[exptrace.ProcID]*proc{}, goroutines: map[exptrace.GoID]*goroutine{}, start: -1}
 	defer r.finish()
 	for n := 0; ; n++ {
@@ -88,6 +88,7 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) (err error) {
 // reader goes through the events. They come in the order in which they happened, each later than the last.
 type reader struct {
 	node       *foreign.Node
+	to         *foreign.Run
 	info       *trace.RunInfo
 	system     *stream // of what happens on no P
 	procs      map[exptrace.ProcID]*proc
@@ -174,6 +175,12 @@ func (r *reader) event(e *exptrace.Event) error {
 				r.collector(g)
 			}
 		}
+	case exptrace.EventTaskBegin, exptrace.EventRegionBegin:
+		r.to.Skip("tasks")
+	case exptrace.EventLog:
+		r.to.Skip("logs")
+	case exptrace.EventStackSample:
+		r.to.Skip("samples")
 	case exptrace.EventRangeBegin, exptrace.EventRangeActive:
 		return r.rangeBegins(e)
 	case exptrace.EventRangeEnd:

@@ -60,7 +60,10 @@ func record(t testing.TB) []byte {
 		go consume(c, &done)
 	}
 	go produce(c)
-	done.Wait()
+	ctx, task := exectrace.NewTask(context.Background(), "task")
+	exectrace.Log(ctx, "what", "happened")
+	exectrace.WithRegion(ctx, "region", done.Wait)
+	task.End()
 	runtime.GC()
 	exectrace.Stop()
 	return b.Bytes()
@@ -93,6 +96,9 @@ func TestRecorded(t *testing.T) {
 	m := sloutest.Load(t, dir)
 	if m.Killed || words.Imported[m.Info.Settings[model.Imported]].About.In(words.English) == "" || m.Info.Started.IsZero() {
 		t.Errorf("killed: %v, %v, %v", m.Killed, m.Info.Settings, m.Info.Started)
+	}
+	if left := m.Info.Settings[model.NotReadSetting]; left != "1 logs\n2 tasks" {
+		t.Errorf("not read: %q", left)
 	}
 	if n := m.Workers(); n < runtime.GOMAXPROCS(0) {
 		t.Errorf("%d workers, GOMAXPROCS is %d", n, runtime.GOMAXPROCS(0))

@@ -1,20 +1,24 @@
 // Package perfetto reads Perfetto's own format: protocol buffers with track events, as Perfetto's SDK, Chrome and
 // whyslow itself write them.
 //
-// A track is a thread of package tracks, its slices are that package's, and so are its flows. Names are texts, or
-// numbers that packets of the same sequence have defined before. Times may be of a clock of the sequence's own,
-// which snapshots relate to the common one.
+// A track is a thread of package tracks, its slices are that package's, and so are its flows; a track of a counter
+// is one of its counters. Names are texts, or numbers that packets of the same sequence have defined before. Times
+// may be of a clock of the sequence's own, which snapshots relate to the common one. All else is counted and left
+// out.
 package perfetto
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"compress/zlib"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -85,6 +89,9 @@ const mostPacket = 1 << 26
 // trace is what was read.
 type trace struct {
 	*tracks.File
+	to        *foreign.Run
+	tracks    map[uint64]*track // that packets have described
+	named     map[string]bool   // counters
 	sequences map[uint64]*sequence
 	begun     map[uint64]bool                // flows
 	pending   map[*tracks.Thread][][]leaving // by thread and open slice: flows that leave at its end
@@ -111,16 +118,17 @@ type clock struct {
 }
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
-	t := &trace{File: tracks.New(), sequences: map[uint64]*sequence{}, begun: map[uint64]bool{},
-		pending: map[*tracks.Thread][][]leaving{}}
-	err := t.packets(ctx, bufio.NewReaderSize(in, 1<<20))
+	t := &trace{File: tracks.New(to), to: to, tracks: map[uint64]*track{}, named: map[string]bool{},
+		sequences: map[uint64]*sequence{}, begun: map[uint64]bool{}, pending: map[*tracks.Thread][][]leaving{}}
+	err := t.packets(ctx, bufio.NewReaderSize(in, 1<<20), false)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return cmp.Or(t.Write(to), err)
+	return cmp.Or(t.Write(), err)
 }
 
-func (t *trace) packets(ctx context.Context, in *bufio.Reader) error {
+// packets reads packets up to the end. within: they were compressed, as one packet.
+func (t *trace) packets(ctx context.Context, in *bufio.Reader, within bool) error {
 	var packet []byte
 	offset := int64(0)
 	wrong := func(format string, args ...any) error {
@@ -132,7 +140,7 @@ func (t *trace) packets(ctx context.Context, in *bufio.Reader) error {
 		}
 		tag, err := in.ReadByte()
 		if errors.Is(err, io.EOF) {
-			if t.Empty() {
+			if t.Empty() && !within {
 				return wrong("there are no slices in it")
 			}
 			return nil
@@ -160,18 +168,47 @@ func (t *trace) packets(ctx context.Context, in *bufio.Reader) error {
 			}
 			left -= part
 		}
-		if err := t.packet(packet); err != nil {
+		compressed, err := t.packet(packet)
+		if err == nil && compressed != nil {
+			err = t.inflate(ctx, compressed, within)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
 			return wrong("%v", err)
 		}
 		offset += 1 + int64(protowire.SizeVarint(size)) + int64(size)
 	}
 }
 
-// packet takes in a packet: first what others of its fields refer to.
-func (t *trace) packet(packet []byte) error {
+// inflate reads packets that are compressed.
+func (t *trace) inflate(ctx context.Context, data []byte, within bool) error {
+	if within {
+		return errors.New("compressed packets within compressed packets")
+	}
+	in, err := zlib.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("compressed packets: %w", err)
+	}
+	const more = mostPacket + 1
+	counted := &foreign.Counter{Reader: io.LimitReader(in, more)}
+	err = t.packets(ctx, bufio.NewReader(counted), true)
+	if counted.N == more {
+		return fmt.Errorf("compressed packets have more than %d bytes", mostPacket)
+	}
+	if err != nil {
+		return fmt.Errorf("compressed packets: %w", err)
+	}
+	return nil
+}
+
+// packet takes in a packet: first what others of its fields refer to. It returns packets that it has compressed.
+func (t *trace) packet(packet []byte) (compressed []byte, err error) {
 	var at, number, flags, onClock uint64
-	var event, interned, defaults, clocks []byte
-	err := each(packet, func(f protowire.Number, v uint64, b []byte) error {
+	var event, interned, defaults, clocks, described []byte
+	known, other := false, false
+	err = each(packet, func(f protowire.Number, v uint64, b []byte) error {
 		switch f {
 		case wire.PacketTimestamp:
 			at = v
@@ -189,13 +226,22 @@ func (t *trace) packet(packet []byte) error {
 			defaults = b
 		case wire.PacketClocks:
 			clocks = b
+		case wire.PacketTrack:
+			described = b
 		case wire.PacketCompressed:
-			return errors.New("compressed packets are not read: open it with Perfetto's traceconv first")
+			compressed = b
+		default:
+			other = other || b != nil && !slices.Contains(ofTheTrace, f)
+			return nil
 		}
+		known = known || b != nil
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if other && !known {
+		t.to.Skip("packets")
 	}
 	s := t.sequences[number]
 	if s == nil || flags&wire.StateCleared != 0 {
@@ -205,12 +251,16 @@ func (t *trace) packet(packet []byte) error {
 		}
 		t.sequences[number] = s
 	}
-	err = errors.Join(s.snapshot(clocks), s.intern(interned), s.setDefaults(defaults))
+	err = errors.Join(s.snapshot(clocks), s.intern(interned), s.setDefaults(defaults), t.describe(described))
 	if err != nil || event == nil {
-		return err
+		return compressed, err
 	}
-	return t.event(s, number, s.time(at, cmp.Or(onClock, s.clock)), event)
+	return compressed, t.event(s, number, s.time(at, cmp.Or(onClock, s.clock)), event)
 }
+
+// ofTheTrace are packets about the recording itself.
+var ofTheTrace = []protowire.Number{wire.PacketSync, wire.PacketConfig, wire.PacketStats, wire.PacketSystem,
+	wire.PacketService, wire.PacketUUID}
 
 // snapshot notes how the clocks of a sequence stand.
 func (s *sequence) snapshot(message []byte) error {
@@ -302,9 +352,10 @@ func (s *sequence) setDefaults(message []byte) error {
 
 // event takes in a track event.
 func (t *trace) event(s *sequence, number uint64, at int64, message []byte) error {
-	var kind uint64
+	var kind, value uint64
 	track, name := s.track, ""
 	var from, to []uint64 // flows that leave it, and that end in it
+	float, legacy := false, false
 	err := each(message, func(f protowire.Number, v uint64, b []byte) error {
 		switch f {
 		case wire.EventType:
@@ -319,11 +370,31 @@ func (t *trace) event(s *sequence, number uint64, at int64, message []byte) erro
 			from = append(from, v)
 		case wire.EventFlowEnd, wire.EventFlowEndOld:
 			to = append(to, v)
+		case wire.EventCounter:
+			value, float = v, false
+		case wire.EventDouble:
+			value, float = v, true
+		case wire.EventLegacy:
+			legacy = true
+		case wire.EventMoreCounters, wire.EventMoreDoubles:
+			t.to.Skip("counters")
 		}
 		return nil
 	})
-	if err != nil || kind == 0 || kind == wire.Counter {
+	switch {
+	case err != nil:
 		return err
+	case kind == wire.Counter:
+		return t.counter(track, at, value, float)
+	case kind == 0 && legacy:
+		t.to.Skip("legacy")
+		return nil
+	case kind == 0:
+		t.to.Skip("others")
+		return nil
+	case kind == wire.Instant && len(from)+len(to) == 0:
+		t.to.Skip("instants")
+		return nil
 	}
 	key := "track " + strconv.FormatUint(track, 16)
 	if track == 0 {

@@ -2,9 +2,12 @@ package perfetto_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +22,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/perfetto/wire"
 	"github.com/whyslow/whyslow/internal/testkit/foreigntest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
+	"github.com/whyslow/whyslow/internal/testkit/traceprocessor"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -116,6 +120,83 @@ func TestRead(t *testing.T) {
 	foreigntest.Consistent(t, dir)
 }
 
+// deflated makes a packet of packets.
+func deflated(t testing.TB, packets ...[]byte) []byte {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	_, err := w.Write(message(packets...))
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return packet(field(wire.PacketCompressed, b.Bytes()))
+}
+
+// beside is a file with slices and counters of every kind, some of it compressed.
+func beside(t testing.TB) []byte {
+	track := func(id int, fields ...[]byte) []byte {
+		return packet(field(wire.PacketTrack, message(append(fields, field(wire.TrackID, id))...)))
+	}
+	value := func(at, track int, v []byte) []byte {
+		return event(at, field(wire.EventType, wire.Counter), field(wire.EventTrack, track), v)
+	}
+	counter := func(fields ...[]byte) []byte { return field(wire.TrackCounter, message(fields...)) }
+	name := func(s string) []byte { return field(wire.TrackName, s) }
+	number := func(v int) []byte { return field(wire.EventCounter, v) }
+	return message(
+		track(1, field(wire.TrackProcess, message(field(wire.ProcessPID, 7), field(wire.ProcessName, "server")))),
+		track(2, field(wire.TrackThread, message(field(wire.ThreadPID, 7), field(wire.ThreadTID, 7))), field(wire.TrackParent, 1)),
+		track(3, name("heap size"), counter(field(wire.CounterUnit, 1024)), field(wire.TrackParent, 1)),
+		deflated(t, begin(100000, 2, field(wire.EventNameText, "task")), value(101000, 3, number(2))),
+		track(4, name("jobs"), counter(field(wire.CounterIncremental, 1))),
+		track(5, name("jobs"), counter()),
+		value(102000, 4, number(3)),
+		deflated(t, value(103000, 4, number(1)), end(104000, 2)),
+		value(104000, 5, field(wire.EventDouble, math.Float64bits(0.5))),
+		event(104000, field(wire.EventType, wire.Instant), field(wire.EventTrack, 2)),
+		packet(field(1, "ftrace")))
+}
+
+// TestBeside: counters become events of user namespaces, whatever their descriptions say; packets may be
+// compressed. What is left out is counted. Perfetto's own trace processor reads the same values.
+func TestBeside(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x.trace")
+	if made, err := load(beside(t), dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	const want = `101 Counter.heap_size_of_server 2048
+102 Counter.jobs 3
+103 Counter.jobs 4
+104 Counter.jobs_5 0.5
+1 instants, 1 packets`
+	if diff := cmp.Diff(want, foreigntest.UserEvents(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("0 task 0-4000, not told\n", tell(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	foreigntest.Consistent(t, dir)
+	file := filepath.Join(t.TempDir(), "x.pftrace")
+	if err := os.WriteFile(file, beside(t), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := traceprocessor.Ask(t, map[string]string{
+		"values": "select t.name, ts, value from counter join counter_track t on counter.track_id = t.id order by ts, t.name",
+		"slices": "select name, ts, dur from slice where dur > 0"}, file)[0]
+	var b strings.Builder
+	for _, r := range append(a["values"], a["slices"]...) {
+		fmt.Fprintln(&b, r["name"], r["ts"], r["value"], r["dur"])
+	}
+	const theirs = `heap size 101000 2048 <nil>
+jobs 102000 3 <nil>
+jobs 103000 4 <nil>
+jobs 104000 0.5 <nil>
+task 100000 <nil> 4000
+`
+	if diff := cmp.Diff(theirs, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestOwn: what whyslow writes for Perfetto is read: calls of user code take as long as they did.
 func TestOwn(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -163,8 +244,12 @@ func TestDamaged(t *testing.T) {
 		"not one":    {append(small(), 0x20), "here should be a packet", true},
 		"large":      {append(small(), 0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f), "a packet has", true},
 		"bad":        {append(small(), 0x0a, 1, 0xff), "byte ", true},
-		"compressed": {append(small(), packet(field(wire.PacketCompressed, "x"))...), "compressed", true},
-		"nothing":    {packet(), "there are no slices in it", false},
+		"compressed": {append(small(), packet(field(wire.PacketCompressed, "x"))...), "compressed packets: ", true},
+		"cut within": {append(small(), deflated(t, small()[:9])...), "compressed packets: byte ", true},
+		"deep":       {append(small(), deflated(t, deflated(t, small()))...), "within compressed packets", true},
+		"bomb": {append(small(), deflated(t, bytes.Repeat(field(wire.TracePacket, make([]byte, 1<<20)), 65))...),
+			"byte ", true},
+		"nothing": {packet(), "there are no slices in it", false},
 	} {
 		dir := filepath.Join(t.TempDir(), "x.trace")
 		made, err := load(c.data, dir)
@@ -183,6 +268,7 @@ func TestDamaged(t *testing.T) {
 // FuzzRead: whatever the bytes are, there is an error that tells where, or a trace that can be read.
 func FuzzRead(f *testing.F) {
 	f.Add(small())
+	f.Add(beside(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		perfetto.Format.Is(data)
 		dir := filepath.Join(t.TempDir(), "x.trace")

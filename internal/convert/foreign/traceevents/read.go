@@ -3,7 +3,8 @@
 //
 // # What becomes what
 //
-// A thread is one of package tracks. "X", or "B" and "E", are slices; "s", "t", "f", and "bind_id" are flows.
+// A thread is one of package tracks. "X", or "B" and "E", are slices; "s", "t", "f", and "bind_id" are flows; "C"
+// are counters. "b" and "e", or of old "S" and "F", are asynchronous slices. All else is counted and left out.
 package traceevents
 
 import (
@@ -49,11 +50,21 @@ type record struct {
 	FlowIn  bool            `json:"flow_in"`
 	FlowOut bool            `json:"flow_out"`
 	Bp      string          `json:"bp"`
+	Cat     string          `json:"cat"`
+	Scope   string          `json:"scope"`
+	ID2     json.RawMessage `json:"id2"`
+	Args    json.RawMessage `json:"args"`
+}
+
+// reset makes it an empty one that keeps its room.
+func (r *record) reset() {
+	*r = record{PID: r.PID[:0], TID: r.TID[:0], ID: r.ID[:0], BindID: r.BindID[:0], ID2: r.ID2[:0],
+		Args: r.Args[:0]}
 }
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 	d := json.NewDecoder(in)
-	f := &file{tracks.New()}
+	f := &file{File: tracks.New(to), to: to, counters: map[string]string{}}
 	err := f.events(ctx, d)
 	var told *foreign.Error
 	switch {
@@ -66,11 +77,15 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 	case err == nil && f.Empty():
 		err = &foreign.Error{Offset: d.InputOffset(), Msg: "there are no slices in it"}
 	}
-	return cmp.Or(f.Write(to), err)
+	return cmp.Or(f.Write(), err)
 }
 
 // file is what was read.
-type file struct{ *tracks.File }
+type file struct {
+	*tracks.File
+	to       *foreign.Run
+	counters map[string]string // by name: the process that had it first
+}
 
 // events reads the list of events: the whole file, which may lack its end, or a member of an object.
 func (f *file) events(ctx context.Context, d *json.Decoder) error {
@@ -102,11 +117,13 @@ func (f *file) events(ctx context.Context, d *json.Decoder) error {
 			return errors.New("traceEvents is no list")
 		}
 	}
+	next := &record{}
 	for n := 0; d.More(); n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		var r *record
+		next.reset()
+		r := next // null makes it nil
 		at := d.InputOffset()
 		switch err := d.Decode(&r); {
 		case bare && errors.Is(err, io.EOF):
@@ -152,16 +169,30 @@ func nanoseconds(n json.Number) (int64, error) {
 	return us*1000 + ns, nil
 }
 
+// left says what becomes of events that are not read, by words.NotRead.
+var left = map[string]string{"i": "instants", "I": "instants", "R": "instants", "n": "instants", "T": "steps",
+	"p": "steps", "M": "names", "P": "samples", "N": "objects", "O": "objects", "D": "objects", "v": "objects",
+	"V": "objects"}
+
 // event takes an event in.
 func (f *file) event(r *record) error {
 	switch r.Ph {
-	case "X", "B", "E", "s", "t", "f":
+	case "X", "B", "E", "s", "t", "f", "C", "b", "e", "S", "F":
 	default:
+		f.to.Skip(cmp.Or(left[r.Ph], "others"))
 		return nil
 	}
 	at, err := nanoseconds(r.Ts)
 	if err != nil {
 		return err
+	}
+	switch r.Ph {
+	case "C":
+		return f.counter(r, at)
+	case "b", "S":
+		return f.AsyncBegin(r.async(), r.Name, at)
+	case "e", "F":
+		return f.AsyncEnd(r.async(), at)
 	}
 	t, err := f.Thread(string(r.PID) + "/" + string(r.TID))
 	if err != nil {
@@ -196,6 +227,58 @@ func (f *file) event(r *record) error {
 		f.Enters(r.ID, end(at, true))
 	case "f":
 		f.Enters(r.ID, end(at, r.Bp == "e"))
+	}
+	return nil
+}
+
+// async is what the ends of an asynchronous slice, and of those inside of it, have in common.
+func (r *record) async() string {
+	id, process := r.ID, ""
+	if len(id) == 0 {
+		id = r.ID2
+	}
+	if bytes.Contains(r.ID2, []byte(`"local"`)) {
+		process = string(r.PID)
+	}
+	key := string(id) + process + " " + r.Cat + " " + r.Scope
+	if r.Ph == "S" || r.Ph == "F" { // these are not nested
+		key += " " + r.Name
+	}
+	return key
+}
+
+// counter takes in the values of a counter: a number for each of its series.
+func (f *file) counter(r *record, at int64) error {
+	var args map[string]json.RawMessage
+	if len(r.Args) > 0 && json.Unmarshal(r.Args, &args) != nil {
+		args = nil
+	}
+	name := cmp.Or(r.Name, "counter")
+	if len(r.ID) > 0 {
+		name += " " + strings.Trim(string(r.ID), `"`)
+	}
+	if first, ok := f.counters[name]; !ok {
+		f.counters[name] = string(r.PID)
+	} else if first != string(r.PID) {
+		name += " of process " + strings.Trim(string(r.PID), `"`)
+	}
+	some := false
+	for series, text := range args {
+		v, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+		if err != nil {
+			continue
+		}
+		if some = true; series != "value" || len(args) > 1 {
+			series = name + "." + series
+		} else {
+			series = name
+		}
+		if err := f.Counter(series, at, v); err != nil {
+			return err
+		}
+	}
+	if !some {
+		f.to.Skip("counters")
 	}
 	return nil
 }

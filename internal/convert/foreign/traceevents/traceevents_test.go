@@ -14,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
 	"github.com/whyslow/whyslow/internal/model"
+	"github.com/whyslow/whyslow/internal/testkit/foreigntest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
@@ -84,16 +85,50 @@ func TestRead(t *testing.T) {
 		if words.Imported[m.Info.Settings[model.Imported]].About.In(words.English) == "" || m.Killed {
 			t.Error(m.Info.Settings, m.Killed)
 		}
-		r, err := trace.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found, err := consistency.Check(context.Background(), r); err != nil || !found.Consistent {
-			t.Errorf("%v, %+v", err, found)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		foreigntest.Consistent(t, dir)
+	}
+}
+
+// TestBeside: counters and asynchronous slices become events of user namespaces; what is left out is counted.
+func TestBeside(t *testing.T) {
+	const text = `[{"ph": "X", "pid": 1, "tid": 1, "ts": 10, "dur": 90, "name": "task"},
+		{"ph": "C", "pid": 1, "ts": 20, "name": "heap size", "args": {"value": 3}},
+		{"ph": "C", "pid": 1, "ts": 15, "name": "heap size", "args": {"value": "2.5"}},
+		{"ph": "C", "pid": 2, "ts": 30, "name": "heap size", "args": {"value": 7}},
+		{"ph": "C", "pid": 1, "ts": 40, "name": "pets", "id": 4, "args": {"cats": 1}},
+		{"ph": "C", "pid": 1, "ts": 40, "name": "pets", "args": {"cats": "many"}},
+		{"ph": "e", "cat": "io", "id": "0x1", "ts": 50, "name": "read"},
+		{"ph": "b", "cat": "io", "id": "0x1", "ts": 15, "name": "read"},
+		{"ph": "b", "cat": "io", "id": "0x1", "ts": 20, "name": "part of it"},
+		{"ph": "n", "cat": "io", "id": "0x1", "ts": 21, "name": "moment"},
+		{"ph": "e", "cat": "io", "id": "0x1", "ts": 30},
+		{"ph": "b", "cat": "net", "id": "0x1", "ts": 31, "name": "never ends"},
+		{"ph": "b", "cat": "gpu", "id2": {"local": 7}, "pid": 1, "ts": 32, "name": "kernel"},
+		{"ph": "b", "cat": "gpu", "id2": {"local": 7}, "pid": 2, "ts": 33, "name": "kernel"},
+		{"ph": "e", "cat": "gpu", "id2": {"local": 7}, "pid": 1, "ts": 36},
+		{"ph": "e", "cat": "gpu", "id2": {"local": 7}, "pid": 2, "ts": 38},
+		{"ph": "S", "cat": "old", "id": 1, "ts": 60, "name": "a"}, {"ph": "S", "cat": "old", "id": 1, "ts": 61, "name": "b"},
+		{"ph": "T", "cat": "old", "id": 1, "ts": 61, "name": "a"},
+		{"ph": "F", "cat": "old", "id": 1, "ts": 62, "name": "a"}, {"ph": "F", "cat": "old", "id": 1, "ts": 64, "name": "b"},
+		{"ph": "F", "cat": "old", "id": 1, "ts": 65, "name": "b"}, {"ph": "E", "pid": 1, "tid": 9, "ts": 3},
+		{"ph": "s", "pid": 1, "tid": 1, "ts": 50, "id": 1}, {"ph": "i", "ts": 1, "name": "x"}, {"ph": "M"}, {"ph": "?"}]`
+	dir := filepath.Join(t.TempDir(), "x.trace")
+	if made, err := load(text, dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	const want = `15 Counter.heap_size 2.5
+20 Counter.heap_size 3
+30 Async.part_of_it 10000
+30 Counter.heap_size_of_process_2 7
+36 Async.kernel 4000
+38 Async.kernel 5000
+40 Counter.pets_4_cats 1
+50 Async.read 35000
+62 Async.a 2000
+64 Async.b 3000
+1 beginnings, 1 counters, 2 ends, 1 flows, 2 instants, 1 names, 1 others, 1 steps`
+	if got := foreigntest.UserEvents(t, dir); got != want {
+		t.Errorf("%s\nnot\n%s", got, want)
 	}
 }
 
@@ -160,6 +195,11 @@ func TestRandom(t *testing.T) {
 				rapid.IntRange(0, 30).Draw(r, "at"), rapid.IntRange(1, 3).Draw(r, "id"),
 				rapid.SampledFrom([]string{"", "e"}).Draw(r, "bind")))
 		}
+		for range rapid.IntRange(0, 5).Draw(r, "beside") {
+			list = append(list, fmt.Sprintf(`{"ph":"%s","pid":1,"tid":1,"ts":%d,"id":%d,"name":"n","args":{"value":1}}`,
+				rapid.SampledFrom([]string{"C", "b", "e", "S", "F", "i"}).Draw(r, "kind"),
+				rapid.IntRange(-5, 50).Draw(r, "at"), rapid.IntRange(1, 2).Draw(r, "id")))
+		}
 		text := "[" + strings.Join(rapid.Permutation(list).Draw(r, "order"), ",") + "]"
 		dir := filepath.Join(t.TempDir(), "x.trace")
 		if made, err := load(text, dir); total > 0 && (!made || err != nil) {
@@ -195,6 +235,8 @@ func TestRandom(t *testing.T) {
 // FuzzRead: whatever the bytes are, there is an error that tells where, or a trace that can be read.
 func FuzzRead(f *testing.F) {
 	f.Add(`[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"a"},{"ph":"B","ts":5},{"ph":"E","ts":9},{"ph":"s","id":1,"ts":2}]`)
+	f.Add(`[{"ph":"X","ts":1},{"ph":"C","ts":1,"name":"é","args":{"value":1,"b":"2"}},{"ph":"b","id":1,"ts":5},` +
+		`{"ph":"e","id":1,"ts":3},{"ph":"F","id2":{"local":1},"ts":9}]`)
 	f.Add(`{"traceEvents":[{"ph":"X","ts":-1.5,"dur":2e3,"name":"a","bind_id":1,"flow_out":true}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		dir := filepath.Join(t.TempDir(), "x.trace")

@@ -16,6 +16,13 @@ const (
 	PacketClock     = 58
 	PacketDefaults  = 59
 	PacketTrack     = 60
+	// About the recording itself.
+	PacketConfig  = 33
+	PacketStats   = 35
+	PacketSync    = 36
+	PacketSystem  = 45
+	PacketService = 69
+	PacketUUID    = 89
 )
 
 // Flags of a packet.
@@ -44,6 +51,12 @@ const (
 	ThreadName  = 5
 )
 
+// Fields of CounterDescriptor.
+const (
+	CounterUnit        = 4 // what values are multiplied by
+	CounterIncremental = 5
+)
+
 // Fields of TracePacketDefaults and TrackEventDefaults.
 const (
 	DefaultsClock      = 58
@@ -66,6 +79,9 @@ const (
 	EventFlowOld      = 36
 	EventFlowEndOld   = 42
 	EventDouble       = 44
+	EventLegacy       = 6  // of chrome://tracing's phases
+	EventMoreCounters = 12 // values of other counters, with a slice
+	EventMoreDoubles  = 46
 )
 
 // Types of TrackEvent.
