@@ -60,7 +60,7 @@ func TestPage(t *testing.T) {
 		{"whatif", pageWhatIf}, {"sql", pageSQL}, {"decisions", pageDecisions}, {"runs", pageRuns},
 		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
 		{"debug", pageDebug},
-		{"moment", pageMoment},
+		{"moment", pageMoment}, {"site", pageSite},
 		{"pictures", pagePictures},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -225,6 +225,34 @@ func (a anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
 // Put implements parser.IDs.
 func (a anchors) Put(name []byte) { a[string(name)] = true }
 
+// entry is what search finds: a part of a page from one heading to the next.
+type entry struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+	Text  string `json:"text"`
+	page  string
+}
+
+// sections gives the parts of a page in their order.
+func (p *page) sections() (parts []entry, err error) {
+	parts = []entry{{Title: p.title, URL: p.file(), page: p.name}}
+	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok && h.Level > 1 {
+			e := entry{Title: p.title + ": " + plain(h, p.source), URL: p.file(), page: p.name}
+			if id, ok := h.AttributeString("id"); ok {
+				e.URL += "#" + string(id.([]byte))
+			}
+			parts = append(parts, e)
+		}
+		var body bytes.Buffer
+		if err := markdown.Renderer().Render(&body, p.source, n); err != nil {
+			return nil, err
+		}
+		parts[len(parts)-1].Text += html.UnescapeString(tag.ReplaceAllString(body.String(), " "))
+	}
+	return parts, nil
+}
+
 func writePages(pages map[string]*page, folder string) error {
 	navigation := groups(pages["README.md"])
 	layout, err := template.New("page").Parse(layout)
@@ -233,11 +261,6 @@ func writePages(pages map[string]*page, folder string) error {
 	}
 	if err := os.MkdirAll(filepath.Join(folder, "docs"), 0o777); err != nil {
 		return err
-	}
-	type entry struct {
-		Title string `json:"title"`
-		URL   string `json:"url"`
-		Text  string `json:"text"`
 	}
 	var index []entry
 	for _, p := range pages {
@@ -253,10 +276,13 @@ func writePages(pages map[string]*page, folder string) error {
 		if err := os.WriteFile(file, whole.Bytes(), 0o644); err != nil {
 			return err
 		}
-		words := html.UnescapeString(tag.ReplaceAllString(body.String(), " "))
-		index = append(index, entry{p.title, p.file(), words})
+		sections, err := p.sections()
+		if err != nil {
+			return err
+		}
+		index = append(index, sections...)
 	}
-	slices.SortFunc(index, func(a, b entry) int { return strings.Compare(a.URL, b.URL) })
+	slices.SortStableFunc(index, func(a, b entry) int { return strings.Compare(a.page, b.page) })
 	list, err := json.Marshal(index)
 	if err != nil {
 		return err

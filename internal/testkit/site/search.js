@@ -1,4 +1,4 @@
-// A document is found if it has all words that were typed. Those with words in the title come first, then
+// A section is found if it has all words that were typed. Those with words in the title come first, then
 // those with the words side by side.
 const box = document.getElementById("search"), found = document.getElementById("found")
 box.addEventListener("input", () => {
