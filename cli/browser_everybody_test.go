@@ -87,6 +87,14 @@ func pageEverybody(t *testing.T, p *pages) {
 			b.quiet(where)
 		}
 	}
+	// On a usual screen all tabs are in one line, though they are as many and as long as can be.
+	b.do(chromedp.EmulateViewport(1280, 844),
+		chromedp.Navigate(fmt.Sprintf("%s?lang=ru&run=%s&view=debug", s.url, run)))
+	b.settle()
+	if lines := query[int](b, `new Set([...document.querySelectorAll("nav a")].map(a => a.offsetTop)).size`); lines != 1 {
+		t.Errorf("the tabs take %d lines of 1280 px", lines)
+	}
+	b.accessible("debug-1280")
 	// The side panel covers a phone's screen, and can be closed.
 	b.do(chromedp.EmulateViewport(390, 844),
 		chromedp.Navigate(fmt.Sprintf("%s?lang=en&run=%s&view=nodes&pick=code:step", s.url, run)))
