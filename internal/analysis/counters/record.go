@@ -1,7 +1,6 @@
 package counters
 
 import (
-	"math/bits"
 	"sort"
 
 	"github.com/whyslow/whyslow/internal/model"
@@ -16,42 +15,16 @@ type record struct {
 	Size  []int64 // nil: no change has one
 }
 
-// newRecord puts the changes that each gives in order of time, and moves them into a run from start to end.
-// each is called twice and gives the same changes. They are about so many, spread over the run and nearly in
-// order. So they are counted first by small pieces of the time, then put into their piece, and the few of a
-// piece are sorted: that needs no second list of them.
-func newRecord(m *model.Model, start, end int64, about int, sized bool,
-	each func(emit func(c change))) *record {
-	const perPiece = 2
-	wall := uint64(end) - uint64(start)
-	shift := max(bits.Len64(wall)-bits.Len(uint(about/perPiece)), 0)
-	next := model.Make[uint32](m, int(wall>>shift)+2) // where the next of a piece goes
-	n := 0
-	since := func(t int64) uint64 { return uint64(min(max(t, start), end)) - uint64(start) }
-	each(func(c change) {
-		next[since(c.t)>>shift+1]++
-		n++
-	})
-	x := &record{T: model.Make[int64](m, n), Place: model.Make[int32](m, n), Kind: model.Make[kind](m, n)}
-	if sized {
-		x.Size = model.Make[int64](m, n)
+// record gives all changes, once.
+func (s *sorter) record(m *model.Model) *record {
+	x := &record{T: model.Make[int64](m, s.n)[:0], Place: model.Make[int32](m, s.n)[:0],
+		Kind: model.Make[kind](m, s.n)[:0]}
+	if s.sized {
+		x.Size = model.Make[int64](m, s.n)[:0]
 	}
-	for i := range len(next) - 1 {
-		next[i+1] += next[i]
-	}
-	each(func(c change) {
-		t := since(c.t)
-		i := next[t>>shift]
-		next[t>>shift]++
-		x.T[i], x.Place[i], x.Kind[i] = int64(t), c.place, c.kind
-		if sized {
-			x.Size[i] = c.size
-		}
-	})
-	from := 0 // now next[i] is where piece i ends
-	for _, end := range next[:len(next)-1] {
-		x.sort(from, int(end))
-		from = int(end)
+	for part := range s.parts {
+		x.T, x.Place = append(x.T, part.T...), append(x.Place, part.Place...)
+		x.Kind, x.Size = append(x.Kind, part.Kind...), append(x.Size, part.Size...)
 	}
 	return x
 }

@@ -29,20 +29,20 @@ var errBadShare = errors.New("internal error: what another process sent about co
 // known to all.
 func (c *computation) levels(g family, s source, wanted []quantity, places int) ([][]level, error) {
 	s.m = c.m
+	n, table := c.grid.n, newLevelTable(wanted, places)
+	if c.group.Size() == 1 {
+		if err := c.followAll(table, s.sorted(g)); err != nil {
+			return nil, err
+		}
+		return slices.Collect(slices.Chunk(table.list, places+1)), nil
+	}
 	list := s.record(g)
 	rounds, err := c.most(int64(list.Len())/changesPerRound + 1)
 	if err != nil {
 		return nil, err
 	}
-	n, alone := c.grid.n, c.group.Size() == 1
 	rounds = min(rounds, int64(n))
-	if alone {
-		rounds = 1
-	}
-	table := newLevelTable(wanted, places)
-	if alone {
-		table.windows = n
-	} else if c.group.Rank() == 0 {
+	if c.group.Rank() == 0 {
 		for i := range table.list {
 			table.list[i] = newLevel(0, n)
 		}
@@ -68,9 +68,7 @@ func (c *computation) levels(g family, s source, wanted []quantity, places int) 
 			end := c.until(changes, w)
 			table.follow(changes, done, end)
 			done = end
-			for i := range table.list {
-				table.list[i].close(w, &c.grid)
-			}
+			table.close(w, &c.grid)
 		}
 		if err := c.gatherWindows(table, low, high); err != nil {
 			return nil, err
@@ -79,16 +77,47 @@ func (c *computation) levels(g family, s source, wanted []quantity, places int) 
 	if err := c.sharePeaks(table.list); err != nil {
 		return nil, err
 	}
-	never := newLevel(0, n).levelWindows // of all levels that never changed
 	for i := range before {
-		l := &table.list[i]
-		if !alone {
-			l.end = before[i]
-		} else if l.Mean == nil {
+		table.list[i].end = before[i]
+	}
+	return slices.Collect(slices.Chunk(table.list, places+1)), nil
+}
+
+// followAll follows levels through all windows and the changes of this process, which has them all.
+func (c *computation) followAll(table *levelTable, changes *sorter) error {
+	defer changes.close()
+	n, w := c.grid.n, 0
+	table.windows = n
+	for part := range changes.parts {
+		for done := 0; done < part.Len(); {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			end := c.until(part, w)
+			table.follow(part, done, end)
+			if done = end; done < part.Len() {
+				table.close(w, &c.grid)
+				w++
+			}
+		}
+	}
+	for ; w < n; w++ {
+		table.close(w, &c.grid)
+	}
+	never := newLevel(0, n).levelWindows // of all levels that never changed
+	for i := range table.list {
+		if l := &table.list[i]; l.Mean == nil {
 			l.levelWindows = never
 		}
 	}
-	return slices.Collect(slices.Chunk(table.list, places+1)), nil
+	return nil
+}
+
+// close ends window w of all levels.
+func (x *levelTable) close(w int, g *grid) {
+	for i := range x.list {
+		x.list[i].close(w, g)
+	}
 }
 
 // until is how many changes there are up to the end of a window.
@@ -125,9 +154,6 @@ func (c *computation) windowsOf(rank, low, high int) (from, to int) {
 func (c *computation) begin(wanted []quantity, places int, before []int64,
 	changes *record) ([]int64, error) {
 	begin := slices.Clone(before)
-	if c.group.Size() == 1 {
-		return begin, nil
-	}
 	net := newLevelTable(wanted, places)
 	net.follow(changes, 0, changes.Len())
 	own := make([]int64, len(before))
@@ -152,9 +178,6 @@ func (c *computation) begin(wanted []quantity, places int, before []int64,
 // swap gives the changes of the windows from low up to but not including high to the processes that have
 // these. It returns those of the windows of this process, from all processes, in order of time.
 func (c *computation) swap(own *record, low, high int) (*record, error) {
-	if c.group.Size() == 1 {
-		return own, nil
-	}
 	out := make([]*record, c.group.Size())
 	for rank := range out {
 		first, end := 0, 0
@@ -177,13 +200,14 @@ func (c *computation) swap(own *record, low, high int) (*record, error) {
 		}
 		n += x.Len()
 	}
-	return newRecord(c.m, 0, c.m.Wall(), n, own.Size != nil, func(emit func(c change)) {
-		for _, x := range in {
-			for i := range x.T {
-				emit(x.at(i))
-			}
+	list := newSorter(c.m, 0, c.m.Wall(), n, own.Size != nil)
+	defer list.close()
+	for _, x := range in {
+		for i := range x.T {
+			list.add(x.at(i))
 		}
-	}), nil
+	}
+	return list.record(c.m), nil
 }
 
 // gatherWindows gives rank 0 the windows of everybody, of those from low up to but not including high.

@@ -68,13 +68,22 @@ type relation struct{ t, inner, outer int64 }
 
 // record gives the changes of a family.
 func (s *source) record(g family) *record {
+	list := s.sorted(g)
+	defer list.close()
+	return list.record(s.m)
+}
+
+// sorted has the changes of a family, to be closed.
+func (s *source) sorted(g family) *sorter {
 	m := s.m
 	about := [families]int{lives: 4 * len(m.Created), held: len(m.Copies), existing: 2 * len(m.MadeTime),
 		sent:        2 * (len(m.DFMessages) + len(m.Moves) + s.transfers()),
 		readyQueues: len(m.Queues), sendQueues: len(m.Queues),
 		used: len(m.Queues)}
 	sized := g != existing && (g != lives || s.weighted)
-	return newRecord(m, m.Start, m.End, about[g], sized, func(emit func(c change)) { s.changes(g, emit) })
+	list := newSorter(m, m.Start, m.End, about[g], sized)
+	s.changes(g, list.add)
+	return list
 }
 
 // changes gives the changes of a family in any order.
