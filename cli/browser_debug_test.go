@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,6 +121,15 @@ func (b *tab) shows(text string) {
 	b.wait(`document.querySelector("main").innerText.includes(%q)`, text)
 }
 
+// row clicks the row of a list whose first cell has a text.
+func (b *tab) row(name string) {
+	b.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll("main [role=row]")].find(e =>
+		e.innerText.split("\n")[0].trim() === %q)`, name)
+	b.wait(`%s`, find)
+	query[bool](b, `(`+find+`.click(), true)`)
+}
+
 // pageDebug stops a program, holds CFs, looks at values, changes one, and lets it go on.
 func pageDebug(t *testing.T, p *pages) {
 	d := p.debugged(t, debuggedProgram, "4")
@@ -131,8 +141,26 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("New breakpoint", "turn[2]")
 	b.shows("reached: 0")
 	b.typed("New breakpoint", "turn[*] log i is {i}")
+	b.typed("New breakpoint", "turn[1]")
+	b.wait(`document.querySelector('main [aria-label="Remove: turn[1]"]')`)
+	query[bool](b, `(document.querySelector('main [aria-label="Remove: turn[1]"]').click(), true)`)
+	b.wait(`!document.querySelector('main [aria-label="Remove: turn[1]"]')`)
 	b.typed("CFs to hold", "turn[3]")
 	b.shows("Release")
+
+	// Steps of a node, and up to a wait.
+	b.row("main")
+	b.wait(`document.querySelector("main section[aria-labelledby=cf]").innerText.includes("main")`)
+	b.presses("this node")
+	b.presses("Step")
+	b.shows("Stopped: the step is over")
+	b.shows("a CF of sub main(int n) has ended (prog.fa:9)")
+	b.typed("Run until", "1ns")
+	b.shows("the program has run for")
+	b.typed("Run until", "wait")
+	b.shows("Stopped: it has come where it was to run to")
+	b.shows("show on node 0 (prog.fa:17) waits for x[4]")
+	b.presses("this CF")
 	b.keys("c")
 	b.shows("Stopped: breakpoint")
 	b.shows("turn[2] on node 0 (prog.fa:16)")
@@ -147,8 +175,29 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("New value of x[2]", "103")
 	b.shows("x[2] as an input of turn[2]: 103 instead of 3")
 
-	// DFs: raw data as hex, as an array, as a picture.
-	query[bool](b, `([...document.querySelectorAll("main [role=row]")].find(e => e.innerText.startsWith("g\n")).click(), true)`)
+	// It is to be first, and runs at another node.
+	b.presses("Let it be first")
+	b.shows("First, before all others: turn[2]")
+	b.shows("gdb -q -p ")
+	b.typed("Run it at node", "9")
+	b.shows("there is no node 9: the run has 2 nodes")
+	b.typed("Run it at node", "1")
+	b.wait(`/ready, 1\.0/.test(document.querySelector("main section[aria-labelledby=cf]").innerText)`)
+
+	// DFs: who will use them, how two differ, a value for all; raw data as hex, as an array, as a picture.
+	b.wait(`[...document.querySelectorAll("main [role=row]")].some(e =>
+		e.innerText.split("\n")[0].trim() === "x[2]" && e.innerText.includes("turn[2]"))`)
+	b.row("x[0]")
+	b.typed("Compare with", "g")
+	b.shows("one is of type int, the other of type value")
+	b.typed("Compare with", "x[1]")
+	b.shows("x[1]: 1 and 2: the second is larger by 1")
+	b.typed("New value of x[0]", "1.5")
+	b.shows("1.5 is no int of 32 bits")
+	b.typed("New value of x[0]", "7")
+	b.shows("x[0]: 7 instead of 1")
+	b.shows("x[1]: 7 and 2: the second is larger by -5")
+	b.row("g")
 	b.shows("00 00 00 00 00 00 00 00")
 	b.typed("Show as", "double[6][9]")
 	b.shows("double[6][9]: 384 bytes are 48 elements")
@@ -159,10 +208,12 @@ func pageDebug(t *testing.T, p *pages) {
 	b.picture("page-debug")
 	b.accessible("debug")
 
-	// One step, then all up to the CF that is held.
+	// One step, of its worker at the other node, then all up to the CF that is held.
+	b.presses("this worker")
 	b.keys("t")
 	b.shows("Stopped: the step is over")
 	b.shows("104")
+	b.wait(`!document.querySelector("main").innerText.includes("First, before all others")`)
 	b.keys("c")
 	b.shows("Stopped: only held CFs are left")
 	b.presses("held")
@@ -172,8 +223,16 @@ func pageDebug(t *testing.T, p *pages) {
 	b.keys("b")
 	b.presses("Release")
 	b.shows("Held CFs stay while the rest goes on")
+	b.typed("Run until", "made x[4]")
+	b.shows("x[4]: turn[3] on node 0 (prog.fa:16)")
 	b.presses("Continue")
 	b.shows("The run is over.")
+
+	// What was changed by hand is an event.
+	b.do(chromedp.Navigate(d.url + "?view=events&lang=en&f.events.kinds=DebugEvents.onChanged"))
+	b.shows("2 events")
+	b.shows("was=3, is=103")
+	b.shows("was=1, is=7")
 	d.says(t, "whyslow: the run is over; the page stays")
 	if code := d.interrupt(t); code != 0 || d.out.String() != "105\n" {
 		t.Errorf("exit code %d, it printed %q", code, d.out.String())

@@ -76,7 +76,8 @@ func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 		o.live.on = true
 	}
 	if c.Many() {
-		return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n")
+		return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n %d; --order repeats"+
+			" there what a run under mpirun has recorded", c.Size())
 	}
 	if o.debug.page && (o.debug.dap || o.debug.commands != "") || o.debug.dap && o.debug.commands != "" {
 		return console.Misuse("debug: --page, --dap and --commands: choose one")

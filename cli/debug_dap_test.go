@@ -20,23 +20,72 @@ type dapClient struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr *bytes.Buffer
-	seq    int
-	output string // what the program has printed
+	cmd    *exec.Cmd
+	seq    int            // of the last request
+	heard  int            // messages
+	output string         // what the program has printed
+	kinds  map[string]int // how many messages of each kind have come, by the names of the schema
+}
+
+// debugs starts an adapter for a program, in a folder of its own, where its trace is t.
+func debugs(t *testing.T, home, program string, args ...string) *dapClient {
+	t.Helper()
+	c := &dapClient{T: t, stderr: new(bytes.Buffer), kinds: map[string]int{}}
+	args = append([]string{"debug", "--dap", "-q", "-w", "1", "-o", "t", program}, args...)
+	c.cmd = exec.Command(filepath.Join(home, "bin", "whyslow"), args...)
+	c.cmd.Dir = t.TempDir()
+	c.cmd.Stderr = c.stderr
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewReader(out)
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // it may be no more
+	return c
+}
+
+// message gives the next message, which conforms to the protocol's schema and has consecutive numbers.
+func (c *dapClient) message() (dap.Message, error) {
+	c.Helper()
+	text, err := dap.ReadBaseMessage(c.out)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := conforms(c.T, text)
+	if err != nil {
+		c.Errorf("%s: %v", text, err)
+	}
+	c.kinds[kind]++
+	m, err := dap.DecodeProtocolMessage(text)
+	if err == nil {
+		if c.heard++; m.GetSeq() != c.heard {
+			c.Errorf("message %d has the number %d", c.heard, m.GetSeq())
+		}
+	}
+	if o, ok := m.(*dap.OutputEvent); ok {
+		c.output += o.Body.Output
+	}
+	return m, err
 }
 
 // read gives the next message that is no output.
 func (c *dapClient) read() dap.Message {
 	c.Helper()
 	for {
-		m, err := dap.ReadProtocolMessage(c.out)
+		m, err := c.message()
 		if err != nil {
 			c.Fatalf("%v\n%s", err, c.stderr)
 		}
-		o, ok := m.(*dap.OutputEvent)
-		if !ok {
+		if _, ok := m.(*dap.OutputEvent); !ok {
 			return m
 		}
-		c.output += o.Body.Output
 	}
 }
 
@@ -100,22 +149,7 @@ func TestDebugAdapter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(lunaHome(t), "bin", "whyslow"), "debug", "--dap", "-q", "-w", "1",
-		"-o", "t", program, "1")
-	cmd.Dir = t.TempDir()
-	c := &dapClient{T: t, stderr: new(bytes.Buffer)}
-	cmd.Stderr = c.stderr
-	if c.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c := debugs(t, lunaHome(t), program, "1")
 
 	var can dap.InitializeResponse
 	c.does("initialize", dap.InitializeRequestArguments{AdapterID: "whyslow"}, &can)
@@ -196,6 +230,9 @@ func TestDebugAdapter(t *testing.T) {
 	}
 	c.fails("stackTrace", dap.StackTraceArguments{ThreadId: 999}, "no thread 999")
 	c.fails("modules", nil, "not supported")
+	c.fails("attach", map[string]any{}, "use launch")
+	c.fails("dance", nil, "not supported")
+	c.fails("stackTrace", map[string]any{"threadId": "one"}, "threadId: a string is no int")
 
 	c.does("next", dap.NextArguments{ThreadId: at.ThreadId}, &dap.NextResponse{})
 	c.stopped("step", "has ended")
@@ -206,7 +243,7 @@ func TestDebugAdapter(t *testing.T) {
 	if m, ok := c.read().(*dap.TerminatedEvent); !ok {
 		t.Errorf("the end is told by %+v", m)
 	}
-	if err := cmd.Wait(); err != nil {
+	if err := c.cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, c.stderr)
 	}
 	if !strings.Contains(c.output, "3 11\n") {

@@ -415,17 +415,21 @@ export interface SQLResult { columns: string[]; rows: unknown[][];
 
 /** SSE /api/debug/updates: how a debugged program stands, whenever that changes. PUT /api/debug/ACTION with
  * DebugArgs changes it: pause, continue, step (cf, or the next at node and worker), until (text), break
- * (text), clear (id, 0: all), hold (text), release (text), let (cf: it goes on alone), set (df, value), input
- * (cf, df, value), quit. What is wrong is answered with status 400, in one line. */
+ * (text), clear (id, 0: all), hold (text), release (text), first (text: these CFs end before others begin),
+ * let (cf: it goes on alone), move (cf, node: it runs there), set (df, value), input (cf, df, value), quit.
+ * What is wrong is answered with status 400, in one line. */
 export interface DebugState {
   version: number;
   phase: "starting" | "running" | "stopped" | "over";
-  reason: "" | "entry" | "pause" | "breakpoint" | "step" | "held" | "stuck" | "end"; // of the stop
+  reason: "" | "entry" | "pause" | "until" | "breakpoint" | "step" | "held" | "stuck" | "end"; // of the stop
   text: string; // of the stop
   cf: string; // where it stopped; "": at none
+  node: number; // of that CF, and its worker; -1: none
+  worker: number;
   break: number; // the breakpoint that was reached; 0: none
   points: { id: number; text: string; hits: number }[];
   holds: string[];
+  firsts: string[]; // CFs that are to end before others begin
   changes: string[]; // values changed by hand
   log: string[]; // the newest lines of logpoints
   logged: number; // how many there were
@@ -444,6 +448,7 @@ export interface DebugStory extends DebugCF {
   above: { name: string; file: string; line: number }[]; // those that created it, the nearest first
   inputs: DebugValue[] | null; // null: it is not kept
   sees: DebugValue[] | null; // counters and parameters
+  gdb: string; // to be typed to have gdb stop in its C++ function; "": it is not about to execute one
 }
 export interface DebugValue { name: string; type: string; size: number; text: string }
 /** GET /api/debug/dfs?name: those that nodes store or that are awaited. */
@@ -451,7 +456,11 @@ export interface DebugDFs { dfs: DebugDF[]; more: boolean }
 export interface DebugDF { id: string; name: string; type: string /* "": not made yet */; size: number;
   text: string; nodes: number[] /* where copies are */; made_by: string;
   maker: string /* CF; "": not known */; left: number /* requests still to be served; -1: any number */;
-  users: string[] /* CFs that wait for it */ }
+  users: string[] /* CFs that wait for it */;
+  next: string[] /* CFs about to go on that have it, or are about to request it */ }
+/** GET /api/debug/diff?a&b&type: how two DFs differ, raw data as arrays of a type; status 400: not to be
+ * compared so, in one line. */
+export interface DebugDifference { text: string }
 /** GET /api/debug/df?df&type&from&column: its content from a byte, or from a row and a column of an array. */
 export interface DebugContent extends DebugDF {
   hex: string[] | null; // of raw data without a type: rows of 16 bytes

@@ -2,6 +2,7 @@ package debug
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/trace"
@@ -33,10 +34,42 @@ func (d *Debugger) States(most int) (list []CFState, err error) {
 	return list, err
 }
 
+// DFState is a DF that a node stores, or that CFs wait for there.
+type DFState struct {
+	engine.DFState
+	Next []string // kept CFs that have it as an input, or are about to request it
+}
+
+// DFs calls f for the DFs whose name, without indices, or with them, or whose ID is name; "" for all.
+func (d *Debugger) DFs(name string, f func(*DFState) bool) error {
+	return d.do(func() []*engine.Execution {
+		next := map[string][]string{}
+		use := func(x *engine.Execution) {
+			for _, id := range x.Uses() {
+				next[id] = append(next[id], x.Name())
+			}
+		}
+		for _, x := range d.kept {
+			use(x)
+		}
+		for _, x := range d.later {
+			use(x)
+		}
+		d.ctl.DFs(func(s *engine.DFState) bool {
+			if base, _, _ := strings.Cut(s.Name, "["); name != "" && name != s.Name && name != base && name != s.ID {
+				return true
+			}
+			return f(&DFState{*s, next[s.ID]})
+		})
+		return nil
+	})
+}
+
 // Told is what the debugger was told to do, and has done.
 type Told struct {
 	Points  []*Point
 	Holds   []string // patterns
+	Firsts  []string // patterns of CFs that are to end before others begin
 	Changes []string // values changed by hand, a line each
 }
 
@@ -46,6 +79,9 @@ func (d *Debugger) Told() (t Told, err error) {
 		t.Points, t.Changes = slices.Clone(d.points), slices.Clone(d.changed)
 		for _, p := range d.holds {
 			t.Holds = append(t.Holds, p.Text)
+		}
+		for _, p := range d.firsts {
+			t.Firsts = append(t.Firsts, p.Text)
 		}
 		return nil
 	})

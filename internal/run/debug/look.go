@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/engine"
@@ -64,19 +63,6 @@ func (d *Debugger) Above(parent trace.CF) (list []Frame, err error) {
 	return list, err
 }
 
-// DFs calls f for the DFs whose name, without indices, or with them, is name; "" for all.
-func (d *Debugger) DFs(name string, f func(*engine.DFState) bool) error {
-	return d.do(func() []*engine.Execution {
-		d.ctl.DFs(func(s *engine.DFState) bool {
-			if base, _, _ := strings.Cut(s.Name, "["); name != "" && name != s.Name && name != base && name != s.ID {
-				return true
-			}
-			return f(s)
-		})
-		return nil
-	})
-}
-
 // SetDF changes a stored DF for all that request it from now on.
 func (d *Debugger) SetDF(name, text string) (err error) {
 	failed := d.do(func() []*engine.Execution {
@@ -98,7 +84,7 @@ func (d *Debugger) SetDF(name, text string) (err error) {
 			return nil
 		}
 		if err = d.ctl.SetDF(name, v); err == nil {
-			d.note(at.Node, at.DF, 0, name, was, text)
+			d.note(at.Node, at.DF, 0, at.Name, was, text)
 		}
 		return nil
 	})

@@ -103,7 +103,7 @@ func (a *Array) PNG(w io.Writer) error {
 // Value calls f with the DF of that name with indices, or of that ID, that a node stores.
 func (d *Debugger) Value(name string, f func(v cpp.Value) error) error {
 	err := error(fmt.Errorf("%s: %w", name, engine.ErrNoDF))
-	failed := d.DFs(name, func(s *engine.DFState) bool {
+	failed := d.DFs(name, func(s *DFState) bool {
 		if !s.Stored || s.Keeper >= 0 || s.Name != name && s.ID != name {
 			return true
 		}
@@ -111,6 +111,24 @@ func (d *Debugger) Value(name string, f func(v cpp.Value) error) error {
 		return false
 	})
 	return cmp.Or(failed, err)
+}
+
+// Difference says how two DFs differ; see Difference.
+func (d *Debugger) Difference(a, b, typ string) (text string, err error) {
+	var first cpp.Value
+	if err = d.Value(a, func(v cpp.Value) error {
+		first = v
+		first.Retain()
+		return nil
+	}); err != nil {
+		return "", err
+	}
+	defer first.Release()
+	err = d.Value(b, func(v cpp.Value) (err error) {
+		text, err = Difference(first, v, typ)
+		return err
+	})
+	return text, err
 }
 
 // Difference says how two values differ: raw data is compared as arrays of a type (see ArrayOf), or else byte by

@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -76,6 +77,12 @@ func FuzzParse(f *testing.F) {
 func TestValues(t *testing.T) {
 	block := cpp.NewBlock(make([]byte, 48))
 	defer block.Release()
+	raw := cpp.NewBlock(floatsOf(0, 1, 2, math.NaN(), 4, 3))
+	defer raw.Release()
+	if got, err := As(raw, "double[2][3]"); err != nil ||
+		got != "6 elements, from 0 to 4, mean 2, 1 NaN\n0 1 2\nNaN 4 3" {
+		t.Errorf("%q, %v", got, err)
+	}
 	for typ, want := range map[string]string{
 		"double": "6 elements, from 0 to 0, mean 0, 0 NaN\n0 0 0 0 0 0", "double[2][3]": "\n0 0 0\n0 0 0",
 		"byte[48]": " ...",

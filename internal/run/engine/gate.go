@@ -126,6 +126,18 @@ func (x *Execution) Wanted() (list []string) {
 	return list
 }
 
+// Uses gives the IDs of the DFs that it has got as inputs or, at AtRequest, is about to request first.
+func (x *Execution) Uses() (list []string) {
+	a := &actor{n: x.w.n}
+	for k, in := range x.Stmt.Inputs {
+		if k < len(x.c.inputs) && x.c.inputs[k].have || x.Point == AtRequest && !in.Push && slices.Contains(x.Stmt.Waves[0], k) {
+			id, _ := a.refIdent(in.Ref, &env{f: x.c.ctx(), c: x.c})
+			list = append(list, a.idText(&id))
+		}
+	}
+	return list
+}
+
 // NamedValue is a DF and its value, which is borrowed.
 type NamedValue struct {
 	Name  string // with its indices

@@ -7,8 +7,8 @@ import { runs } from "./run.svelte";
 import { app } from "./state.svelte";
 import { toast } from "./toast.svelte";
 
-const nothing: DebugState = { version: 0, phase: "starting", reason: "", text: "", cf: "", break: 0,
-  points: [], holds: [], changes: [], log: [], logged: 0 };
+const nothing: DebugState = { version: 0, phase: "starting", reason: "", text: "", cf: "", node: -1,
+  worker: -1, break: 0, points: [], holds: [], firsts: [], changes: [], log: [], logged: 0 };
 
 /** Actions that let the program go on, so that it will stop elsewhere. */
 const going = ["continue", "step", "until", "quit"];
@@ -48,12 +48,18 @@ class Debugging {
     if (why) toast(why);
   }
   /** A step of the CF that is looked at, or of what can be taken in its place. */
-  step(): Promise<string> {
+  async step(): Promise<string> {
     const { cf, where } = this;
-    if (app.filters["debug.step"] === "any" || !where) return this.act("step", cf && !where ? { cf } : {});
-    if (app.filters["debug.step"] === "node") return this.act("step", { node: where.node });
-    if (app.filters["debug.step"] === "worker") return this.act("step", where);
-    return this.act("step", { cf });
+    const { node, worker } = where ?? this.state; // the CF where it stopped may have ended
+    switch (app.filters["debug.step"]) {
+      case "any": return this.act("step");
+      case "node": return this.act("step", node < 0 ? {} : { node });
+      case "worker": return this.act("step", node < 0 ? {} : { node, worker });
+      default: {
+        const why = await this.act("step", { cf });
+        return why && !app.filters["debug.cf"] ? this.act("step") : why;
+      }
+    }
   }
   /** The node and worker of the CF that is looked at, as long as it is known. */
   where = $state.raw<{ node: number; worker: number } | null>(null);

@@ -30,10 +30,13 @@ type State struct {
 	Reason  string `json:"reason"` // of the stop
 	Text    string `json:"text"`   // of the stop, one line
 	CF      string `json:"cf"`     // where it stopped; "": at none
+	Node    int    `json:"node"`   // of that CF; -1: it stopped at none
+	Worker  int    `json:"worker"` // likewise
 	Break   int    `json:"break"`  // number of the breakpoint that was reached; 0: none
 
 	Points  []point  `json:"points"`
 	Holds   []string `json:"holds"`
+	Firsts  []string `json:"firsts"`  // CFs that are to end before others begin
 	Changes []string `json:"changes"` // values changed by hand
 	Log     []string `json:"log"`     // the newest lines of logpoints
 	Logged  int      `json:"logged"`  // how many there were
@@ -60,8 +63,8 @@ type Page struct {
 
 // New makes a page of a run that has not begun.
 func New() *Page {
-	return &Page{state: State{Phase: Starting, Points: []point{}, Holds: []string{}, Changes: []string{},
-		Log: []string{}}, changed: make(chan struct{})}
+	return &Page{changed: make(chan struct{}), state: State{Phase: Starting, Node: -1, Worker: engine.AnyWorker,
+		Points: []point{}, Holds: []string{}, Firsts: []string{}, Changes: []string{}, Log: []string{}}}
 }
 
 // State gives the state, and a channel that is closed when there is another.
@@ -100,8 +103,9 @@ func (p *Page) Serve(d *debug.Debugger, quit func()) {
 	for stop := range d.Stops() {
 		p.change(func(s *State) {
 			s.Phase, s.Reason, s.Text, s.CF, s.Break = Stopped, string(stop.Reason), stop.Text, "", stop.Break
+			s.Node, s.Worker = -1, engine.AnyWorker
 			if stop.CF != 0 {
-				s.CF = stop.CF.String()
+				s.CF, s.Node, s.Worker = stop.CF.String(), stop.Node, stop.Worker
 			}
 			if stop.Reason == debug.Ended {
 				s.Phase = Over
@@ -126,7 +130,8 @@ func (p *Page) tell(d *debug.Debugger) {
 	}
 	p.change(func(s *State) {
 		s.Points = points
-		s.Holds, s.Changes = append([]string{}, told.Holds...), append([]string{}, told.Changes...)
+		s.Holds, s.Firsts = append([]string{}, told.Holds...), append([]string{}, told.Firsts...)
+		s.Changes = append([]string{}, told.Changes...)
 	})
 }
 
@@ -158,6 +163,8 @@ var actions = map[string]struct {
 	"hold":    {false, func(_ *Page, d *debug.Debugger, a *args) error { return d.Hold(a.Text) }},
 	"release": {false, func(_ *Page, d *debug.Debugger, a *args) error { return d.Release(a.Text) }},
 	"let":     {false, let},
+	"first":   {false, func(_ *Page, d *debug.Debugger, a *args) error { return d.First(a.Text) }},
+	"move":    {false, move},
 	"set":     {false, func(_ *Page, d *debug.Debugger, a *args) error { return d.SetDF(a.DF, a.Value) }},
 	"input":   {false, input},
 	"quit": {true, func(p *Page, _ *debug.Debugger, _ *args) error {
@@ -257,6 +264,17 @@ func let(_ *Page, d *debug.Debugger, a *args) error {
 		return err
 	}
 	return d.Let(c.CF)
+}
+
+func move(_ *Page, d *debug.Debugger, a *args) error {
+	c, err := find(d, a.CF)
+	switch {
+	case err != nil:
+		return err
+	case a.Node == nil:
+		return errors.New("the number of a node is needed")
+	}
+	return d.Move(c.CF, "", *a.Node)
 }
 
 func input(_ *Page, d *debug.Debugger, a *args) error {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/debug"
+	"github.com/whyslow/whyslow/internal/run/debug/gdb"
 	"github.com/whyslow/whyslow/internal/run/engine"
+	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // Limits of answers.
@@ -76,6 +78,8 @@ type story struct {
 	Above  []frame `json:"above"`  // those that created it, the nearest first
 	Inputs []value `json:"inputs"` // null: it is not kept
 	Sees   []value `json:"sees"`   // counters and parameters; likewise
+	// GDB is what to type to have gdb stop in its C++ function; "": it is not about to execute one.
+	GDB string `json:"gdb"`
 }
 
 // frame is a structured CF.
@@ -124,6 +128,7 @@ type df struct {
 	Maker  string   `json:"maker"` // CF; "": not known
 	Left   int      `json:"left"`  // requests that are still to be served; -1: any number
 	Users  []string `json:"users"` // CFs that wait for it
+	Next   []string `json:"next"`  // kept CFs that have it, or are about to request it
 }
 
 // content is the content of a DF.
@@ -132,6 +137,11 @@ type content struct {
 	Hex   []string `json:"hex"`  // rows of 16 bytes of raw data, from byte At on
 	From  int      `json:"from"` // the first byte, or the first row of an array
 	Array *array   `json:"array"`
+}
+
+// difference says how two DFs differ.
+type difference struct {
+	Text string `json:"text"`
 }
 
 // array is raw data as an array of a type.
@@ -177,6 +187,9 @@ func (p *Page) ask(what string, q url.Values) (any, error) {
 		return askDFs(d, q.Get("name"))
 	case "df":
 		return askDF(d, q)
+	case "diff":
+		text, err := d.Difference(q.Get("a"), q.Get("b"), q.Get("type"))
+		return difference{text}, err
 	}
 	return nil, fmt.Errorf("%s: there is no such question", what)
 }
@@ -212,6 +225,9 @@ func askCF(d *debug.Debugger, name string) (any, error) {
 			for _, v := range x.Scalars() {
 				s.Sees = append(s.Sees, show(v))
 			}
+			if x.Point == engine.AtStart && x.Stmt.Kind == luna.Atomic {
+				s.GDB = gdb.Line(cpp.Symbol(x.Stmt.Routine))
+			}
 		})
 		if err != nil {
 			return nil, err
@@ -225,16 +241,16 @@ func askCF(d *debug.Debugger, name string) (any, error) {
 }
 
 // gather gives DFs by their ID, with all that nodes know of them.
-func gather(d *debug.Debugger, name string, with func(f *engine.DFState)) (list []*df, more bool, err error) {
+func gather(d *debug.Debugger, name string, with func(f *debug.DFState)) (list []*df, more bool, err error) {
 	at := map[string]*df{}
-	err = d.DFs(name, func(f *engine.DFState) bool {
+	err = d.DFs(name, func(f *debug.DFState) bool {
 		x := at[f.ID]
 		if x == nil {
 			if len(list) == mostDFs {
 				more = true
 				return false
 			}
-			x = &df{ID: f.ID, Name: f.Name, Nodes: []int{}, Users: []string{}}
+			x = &df{ID: f.ID, Name: f.Name, Nodes: []int{}, Users: []string{}, Next: append([]string{}, f.Next...)}
 			at[f.ID], list = x, append(list, x)
 		}
 		if f.Stored && f.Keeper < 0 {
@@ -280,7 +296,7 @@ func askDF(d *debug.Debugger, q url.Values) (any, error) {
 		return nil, err
 	}
 	c := content{From: from}
-	list, _, err := gather(d, q.Get("df"), func(f *engine.DFState) {
+	list, _, err := gather(d, q.Get("df"), func(f *debug.DFState) {
 		if f.Stored && f.Keeper < 0 && c.Hex == nil && c.Array == nil && failed == nil {
 			failed = c.fill(f.Value, q.Get("type"), column)
 		}

@@ -5,6 +5,7 @@ package editor
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ type Server struct {
 	outMu sync.Mutex
 	out   io.Writer
 	seq   int
+
+	// turn is held while a request is obeyed: a stop that it causes is told after its answer.
+	turn sync.Mutex
 
 	atEntry   bool
 	entered   chan struct{}    // closed at the first stop
@@ -93,10 +97,13 @@ func (s *Server) Serve() {
 				continue
 			}
 		}
+		s.turn.Lock()
 		s.stopped(stop)
+		s.turn.Unlock()
 	}
 }
 
+// stopped tells the editor of a stop.
 func (s *Server) stopped(stop debug.Stop) {
 	reason := map[debug.Reason]string{debug.Breakpoint: "breakpoint", debug.Stepped: "step", debug.Paused: "pause",
 		debug.Entry: "entry", debug.Reached: "pause"}[stop.Reason]
@@ -153,15 +160,19 @@ func (s *Server) obeyAll() {
 				Command: unknown.FieldValue}, fmt.Errorf("%s is not supported", unknown.FieldValue))})
 			continue
 		}
-		if err != nil {
+		r, ok := m.(dap.RequestMessage)
+		var wrong *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &wrong) && ok:
+			s.fail(*r.GetRequest(), fmt.Errorf("%s: a %s is no %v", wrong.Field, wrong.Value, wrong.Type))
+		case err != nil:
 			s.quit()
 			return
+		case ok:
+			s.turn.Lock()
+			s.obey(r)
+			s.turn.Unlock()
 		}
-		r, ok := m.(dap.RequestMessage)
-		if !ok {
-			continue
-		}
-		s.obey(r)
 	}
 }
 
@@ -413,7 +424,7 @@ func (s *Server) values(n int) ([]dap.Variable, error) {
 		})
 		return list, err
 	}
-	err = s.d.DFs("", func(f *engine.DFState) bool {
+	err = s.d.DFs("", func(f *debug.DFState) bool {
 		if f.Stored {
 			add([]engine.NamedValue{{Name: f.Name, Value: f.Value}})
 		}

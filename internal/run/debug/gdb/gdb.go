@@ -39,9 +39,8 @@ func Attach(o Options) (printed string, err error) {
 	ready := filepath.Join(dir, "ready")
 	args := []string{"-q", "-iex", "set debuginfod enabled off", "-iex", "set auto-load python-scripts off",
 		"-p", fmt.Sprint(os.Getpid())}
-	// Signals that the run-time systems of Go and C++ send to themselves are not the program's.
 	begin := []string{"set confirm off", "set pagination off", "set breakpoint pending on",
-		"handle SIGURG SIGPROF SIGPIPE SIGCHLD SIG61 nostop noprint pass", "tbreak " + o.Function,
+		passed, "tbreak " + o.Function,
 		"shell : > " + ready, "continue"}
 	if len(o.Commands) > 0 {
 		args = append(args, "-nx", "-batch")

@@ -27,7 +27,7 @@ func (s *session) print(text string) error {
 
 func (s *session) dfs(name string) error {
 	shown := 0
-	err := s.d.DFs(name, func(f *engine.DFState) bool {
+	err := s.d.DFs(name, func(f *debug.DFState) bool {
 		fmt.Fprintf(s.out, "%s on node %d: ", f.Name, f.Node)
 		switch {
 		case f.Keeper >= 0:
@@ -45,6 +45,9 @@ func (s *session) dfs(name string) error {
 		}
 		if len(f.Waiting) > 0 {
 			fmt.Fprintf(s.out, ", awaited by %s", strings.Join(f.Waiting, ", "))
+		}
+		if len(f.Next) > 0 {
+			fmt.Fprintf(s.out, ", used next by %s", strings.Join(f.Next, ", "))
 		}
 		fmt.Fprintln(s.out)
 		shown++
@@ -94,22 +97,11 @@ func (s *session) diff(arg string) error {
 	if len(words) < 2 || len(words) > 3 {
 		return errors.New("diff takes two DFs, and for raw data a type such as double[100][100]")
 	}
-	var a cpp.Value
-	if err := s.d.Value(words[0], func(v cpp.Value) error {
-		a = v
-		a.Retain()
-		return nil
-	}); err != nil {
-		return err
+	text, err := s.d.Difference(words[0], words[1], strings.Join(words[2:], ""))
+	if err == nil {
+		fmt.Fprintln(s.out, text)
 	}
-	defer a.Release()
-	return s.d.Value(words[1], func(b cpp.Value) error {
-		text, err := debug.Difference(a, b, strings.Join(words[2:], ""))
-		if err == nil {
-			fmt.Fprintln(s.out, text)
-		}
-		return err
-	})
+	return err
 }
 
 func (s *session) set(arg string) error {
