@@ -120,14 +120,18 @@ func joinJSON(args []string) (joined []string) {
 	return joined
 }
 
+// about is the title of the commands about whyslow itself.
+const about = "About whyslow"
+
 func rootCommand(io console.IO) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "whyslow",
 		Short: "Tell why a task-parallel program is slow",
-		Long: `whyslow runs a LuNA program and records what happens to every task and every piece of data.
-It divides all processor time among Useful work, Starvation, Latency, Overhead and Waiting, and
-names the code fragments, links and data fragments that cost the time.`,
+		Long: `whyslow runs a parallel program (LuNA, OpenMP, MPI, OpenSHMEM) and records what happens to its tasks,
+threads and data. It divides all processor time among Useful work, Starvation, Latency, Overhead
+and Waiting, names the code, the links and the locks to blame, and tells what changes would gain.`,
 		Example: `  whyslow run prog.fa 100            run, record, report
+  whyslow mpi -- mpirun -n 4 ./prog  the same for an MPI program
   whyslow report prog.001.trace      report again, with other options
   whyslow view prog.001.trace        look at it in the browser; or whyslow run --live
   whyslow dump prog.001.trace        every event as text`,
@@ -179,13 +183,29 @@ names the code fragments, links and data fragments that cost the time.`,
 		}
 		return console.Misuse("%w", flagError(err))
 	})
-	for _, command := range []func(console.IO) *cobra.Command{runCommand, reportCommand, dumpCommand,
-		diffCommand, convertCommand, experimentCommand, lunaCommand, rtsCommand, viewCommand, serveCommand,
-		sendCommand, initCommand, modulesCommand, instrumentCommand, shmemCommand, mpiCommand, ompCommand,
-		doctorCommand, versionCommand, manCommand, licencesCommand, predictCommand, balanceCommand, indexCommand,
-		sqlCommand, importCommand, debugCommand, configCommand, schemaCommand} {
-		root.AddCommand(command(io))
+	for _, g := range []struct {
+		title    string
+		commands []func(console.IO) *cobra.Command
+	}{
+		{"Record a program", []func(console.IO) *cobra.Command{runCommand, ompCommand, mpiCommand, shmemCommand,
+			debugCommand, lunaCommand, rtsCommand, instrumentCommand}},
+		{"Look at a recorded run", []func(console.IO) *cobra.Command{viewCommand, reportCommand, diffCommand,
+			sqlCommand, dumpCommand, indexCommand}},
+		{"Try changes", []func(console.IO) *cobra.Command{predictCommand, balanceCommand, experimentCommand}},
+		{"Exchange traces", []func(console.IO) *cobra.Command{importCommand, convertCommand, sendCommand,
+			serveCommand}},
+		{"Set up", []func(console.IO) *cobra.Command{doctorCommand, initCommand, configCommand, modulesCommand}},
+		{about, []func(console.IO) *cobra.Command{versionCommand, manCommand, licencesCommand, schemaCommand}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, command := range g.commands {
+			c := command(io)
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
 	}
+	root.SetHelpCommandGroupID(about)
+	root.SetCompletionCommandGroupID(about)
 	return root
 }
 

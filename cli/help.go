@@ -116,10 +116,16 @@ func showUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\nAvailable Commands:\n")
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() || c.Name() == "help" {
-				fmt.Fprintf(&b, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		groups := cmd.Groups()
+		if len(groups) == 0 {
+			groups = []*cobra.Group{{Title: "Commands"}}
+		}
+		for _, g := range groups {
+			fmt.Fprintf(&b, "\n%s:\n", g.Title)
+			for _, c := range cmd.Commands() {
+				if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+					fmt.Fprintf(&b, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+				}
 			}
 		}
 	}

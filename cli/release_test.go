@@ -65,3 +65,36 @@ func TestRelease(t *testing.T) {
 		}
 	}
 }
+
+// TestGoInstall: what is committed, served as a module, is installed by `go install PATH@latest` without the checkout,
+// and runs and reports a LuNA program with what it has inside.
+func TestGoInstall(t *testing.T) {
+	effort.Only(t)
+	if !canRun {
+		t.Skip("needs the engine")
+	}
+	home, dir := lunaHome(t), t.TempDir()
+	module := "github.com/whyslow/whyslow"
+	served := filepath.Join(dir, "served", module, "@v")
+	version := "v" + release
+	for _, words := range []string{
+		"mkdir -p " + served,
+		"echo " + version + " > " + served + "/list",
+		`echo '{"Version":"` + version + `"}' > ` + served + "/" + version + ".info",
+		"git show HEAD:go.mod > " + served + "/" + version + ".mod",
+		// As a proxy makes it: without modules in folders of their own.
+		"git archive --format=zip --prefix=" + module + "@" + version + "/ -o " + served + "/" + version +
+			".zip HEAD . ':!bench'",
+		"GOPROXY=file://" + dir + "/served,file://$(go env GOMODCACHE)/cache/download GONOSUMDB=" + module +
+			" GONOSUMCHECK=1 GOFLAGS=-modcacherw GOMODCACHE=" + dir + "/modules GOBIN=" + dir + "/bin go install " +
+			module + "/cmd/whyslow@latest",
+		dir + "/bin/whyslow --version | grep -q ' " + release + "'",
+		dir + "/bin/whyslow run -q -o " + dir + "/mxm.trace examples/mxm/mxm.fa 4 8",
+		dir + "/bin/whyslow report --html " + dir + "/mxm.html " + dir + "/mxm.trace",
+	} {
+		out, errs, code, err := shell("..", home, words)
+		if err != nil || code != 0 {
+			t.Fatalf("%s: exit code %d, %v\n%s%s", words, code, err, out, errs)
+		}
+	}
+}
