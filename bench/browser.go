@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -132,34 +131,6 @@ func statusBytes(text, name string) float64 {
 		}
 	}
 	return 0
-}
-
-// chromium starts a browser without a screen and without a GPU. The context ends it; the path is "" if there
-// is none.
-func chromium(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			program = p
-			break
-		}
-	}
-	if program == "" {
-		return nil, nil, exec.ErrNotFound
-	}
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program),
-		chromedp.DisableGPU)
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
-	}
-	ctx, cancelAll := chromedp.NewExecAllocator(ctx, opts...)
-	ctx, cancel := chromedp.NewContext(ctx)
-	end := func() { cancel(); cancelAll() }
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		end()
-		return nil, nil, err
-	}
-	return ctx, end, nil
 }
 
 // tab is a page in a window of its own that has nothing in its cache.

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"slices"
 	"time"
+
+	"github.com/whyslow/whyslow/internal/testkit/chromium"
 )
 
 // watching runs in a page before its own scripts: it notes when pictures are there, in ms since the page was
@@ -39,7 +41,7 @@ const watching = `(() => {
 // benchPage measures the page: when it first shows a run of ten million events, how long a frame takes
 // with all of 28 million events in sight, how long the server takes to answer, and what memory it has.
 func benchPage(ctx context.Context, b *bench) error {
-	browser, end, err := chromium(ctx)
+	browser, end, err := chromium.Start(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
 		b.table("The page", "", "", "ms").missing("the page", "there is no Chromium (`make tools`)")
 		return nil

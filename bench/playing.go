@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+
+	"github.com/whyslow/whyslow/internal/testkit/chromium"
 )
 
 // following plays for so many ms, and notes from frame to frame how long it was, and how old what a view
@@ -42,7 +44,7 @@ var playedViews = []struct{ name, query string }{
 
 // benchPlaying measures how smoothly ten million events are played: in each view, slowly and fast.
 func benchPlaying(ctx context.Context, b *bench) (err error) {
-	browser, end, err := chromium(ctx)
+	browser, end, err := chromium.Start(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
 		b.table("Playing", "", "", "ms").missing("playing", "there is no Chromium (`make tools`)")
 		return nil

@@ -24,6 +24,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/whyslow/whyslow/internal/testkit/chromium"
 )
 
 // Tests of the page as a user has it: the real commands serve it, Chromium shows it. One Chromium serves all
@@ -79,29 +81,7 @@ type pages struct {
 }
 
 func startChromium(t *testing.T) *pages {
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			program = p
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("there is no chromium to look at the page with")
-	}
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program),
-		chromedp.DisableGPU)
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
-	}
-	ctx, cancelAllocator := chromedp.NewExecAllocator(context.Background(), opts...)
-	t.Cleanup(cancelAllocator)
-	ctx, cancel := chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
-	p := &pages{browser: ctx, home: lunaHome(t)}
+	p := &pages{browser: chromium.ForTest(context.Background(), t), home: lunaHome(t)}
 	dir := t.TempDir()
 	p.heat, p.heat2 = filepath.Join(dir, "heat.trace"), filepath.Join(dir, "slower.trace")
 	p.whyslow(t, "run", "-q", "-n", "4", "-w", "1", "--link-latency", "100us", "-o", p.heat, heatProgram,

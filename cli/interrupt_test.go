@@ -153,12 +153,14 @@ func TestMainThread(t *testing.T) {
 // endBy runs a program until it is ready and a little longer, and sends it the signal.
 func endBy(t *testing.T, home, source string, signal os.Signal) (trace, stderr string, code int) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "endless.fa")
-	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "endless.fa"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	trace = strings.TrimSuffix(file, ".fa") + ".trace"
-	stderr, code = interrupt(t, signal, "", filepath.Join(home, "bin", "whyslow"), "run", "-o", trace, file)
+	trace = filepath.Join(dir, "endless.trace")
+	// Named from its folder it is the same program to the compiler's cache wherever that is.
+	stderr, code = interrupt(t, signal, dir, filepath.Join(home, "bin", "whyslow"), "run", "-o", trace,
+		"endless.fa")
 	return trace, stderr, code
 }
 

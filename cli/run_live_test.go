@@ -33,7 +33,7 @@ sub main() say();
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--live", "--no-browser",
-		"--insecure", "--stuck-after=100ms", filepath.Join(dir, "say.fa"))
+		"--insecure", "--stuck-after=100ms", "say.fa")
 	cmd.Dir = dir
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout

@@ -214,7 +214,7 @@ func TestSilentCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), "run", "-q", "--to", l.Addr().String(),
-		"--to-wait=10m", filepath.Join(dir, "say.fa"))
+		"--to-wait=10m", "say.fa")
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

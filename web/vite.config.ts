@@ -36,5 +36,6 @@ export default defineConfig(({ mode }) => ({
   },
   worker: { format: "es", rolldownOptions: { output: { entryFileNames: "assets/[name].js" } } },
   server: { proxy: { "/api": loadEnv(mode, ".", "WHYSLOW").WHYSLOW || "http://127.0.0.1:8080" } },
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+  // Tests change nothing that others see, so they share a process and what it has loaded.
+  test: { include: ["src/**/*.test.ts"], environment: "node", pool: "threads", isolate: false },
 }));

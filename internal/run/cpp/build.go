@@ -114,8 +114,8 @@ func (b *builder) findTools() error {
 			"in the environment variable CXX", b.cxx[0])
 	}
 	id := []string{tool, compile.Hash(b.flags...), compile.Hash(b.cxxflags...)}
-	// These may refer to the current directory, or put it into the result.
-	if len(b.cxxflags) > 0 || b.Debug || compile.SearchesPaths() {
+	// These may refer to the current directory, or put it into the result. (Debug information calls it ".".)
+	if len(b.cxxflags) > 0 || compile.SearchesPaths() {
 		id = append(id, b.cache.Abs("."))
 	}
 	b.identity = compile.Hash(append(id, compile.Native(slices.Concat(b.cxx, b.cxxflags)...)...)...)

@@ -3,9 +3,7 @@ package report
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/whyslow/whyslow/internal/testkit/chromium"
 )
 
 // browser is a page open in Chromium.
@@ -31,31 +31,13 @@ type browser struct {
 
 // openBrowser shows a page in Chromium; it skips the test if there is none.
 func openBrowser(t *testing.T, page string) *browser {
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			program = p
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("there is no chromium to look at the page with")
-	}
 	file := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program),
-		chromedp.DisableGPU)
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
-	ctx, cancelAllocator := chromedp.NewExecAllocator(ctx, opts...)
-	t.Cleanup(cancelAllocator)
-	ctx, cancelTab := chromedp.NewContext(ctx)
-	t.Cleanup(cancelTab)
+	ctx = chromium.ForTest(ctx, t)
 	b := &browser{TB: t, ctx: ctx}
 	err := chromedp.Listen(ctx, func(ev any) {
 		b.mu.Lock()
