@@ -100,5 +100,28 @@ func pagePlayback(t *testing.T, p *pages) {
 		return seen[true]
 	})
 	b.keys(" ")
+
+	// Sums up to the cursor are those of the server's series.
+	for at = end / 2; ask("limit=1&from="+strconv.FormatInt(at, 10)) == at; at++ {
+	}
+	b.do(chromedp.Navigate(s.url + "?view=links&lang=en&f.links.value=messages&run=" + run + "&t=" +
+		strconv.FormatInt(at, 10)))
+	b.settle()
+	sums := func(what string, to int64) int64 {
+		b.Helper()
+		shown := query[string](b, `document.querySelector("main .legend .faint").innerText.replace(/\D/g, "")`)
+		sent := int64(query[float64](b, `fetch("/api/runs/%s/series?names=messages_sent&points=1&from=0&to=%d").then(r =>
+			r.json()).then(a => a.series.find(s => s.node < 0 && !s.link).sum[0])`, run, to))
+		if shown != strconv.FormatInt(sent, 10) {
+			t.Errorf("%s: %s messages are shown, %d were sent", what, shown, sent)
+		}
+		return sent
+	}
+	all := sums("the whole run", end)
+	b.click(".player button", "Σ")
+	b.settle()
+	if half := sums("up to the cursor", at); half < 1 || half >= all {
+		t.Errorf("%d of %d messages were sent up to the middle", half, all)
+	}
 	b.quiet("playback")
 }

@@ -60,6 +60,12 @@ there: with --order or --fuzz-order, a recorded or random order is debugged.
 	return cmd
 }
 
+// noDebugger says that programs of many processes cannot be debugged.
+func noDebugger(ranks int) error {
+	return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n %d; --order repeats"+
+		" there what a run under mpirun has recorded", ranks)
+}
+
 // checkDebug finds what does not go with a debugger.
 func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 	if o.debugLive {
@@ -76,8 +82,7 @@ func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 		o.live.on = true
 	}
 	if c.Many() {
-		return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n %d; --order repeats"+
-			" there what a run under mpirun has recorded", c.Size())
+		return noDebugger(c.Size())
 	}
 	if o.debug.page && (o.debug.dap || o.debug.commands != "") || o.debug.dap && o.debug.commands != "" {
 		return console.Misuse("debug: --page, --dap and --commands: choose one")

@@ -39,6 +39,39 @@ func must(t *testing.T, dir, home string, code int, command string) (stdout, std
 	return stdout, stderr
 }
 
+// TestMPIDebugged: a program under mpirun is not debugged, and why is said; what it did there comes again in
+// one process, under the debugger.
+func TestMPIDebugged(t *testing.T) {
+	needMPI(t)
+	t.Parallel()
+	home, dir := lunaHome(t), manyDir(t, map[string]string{"chain.fa": `
+C++ sub start(name x) ${{ x = 1; $}}
+C++ sub more(int v, name y) ${{ y = v + 1; $}}
+C++ sub show(int v) ${{ std::printf("%d\n", v); $}}
+sub main()
+{
+    df x;
+    start(x[0]);
+    for i = 0 .. 3
+        cf turn[i]: more(x[i], x[i + 1]) @ { locator_cyclic: i; };
+    show(x[4]);
+}
+`, "look.txt": "break turn[3]\ncontinue\ninputs\ncontinue\n"})
+	for _, how := range []string{"debug --commands look.txt", "debug --dap", "run --live --debug --no-browser"} {
+		_, stderr := must(t, dir, home, console.BadUsage, "mpirun -n 2 whyslow "+how+" -q chain.fa")
+		if !strings.Contains(stderr, "whyslow: debug: all nodes must be in one process: leave out mpirun and use"+
+			" -n 2; --order repeats there what a run under mpirun has recorded\n") {
+			t.Errorf("%s: %s", how, stderr)
+		}
+	}
+	must(t, dir, home, 0, "mpirun -n 2 whyslow run -q -w 1 -o many.trace chain.fa")
+	stdout, stderr := must(t, dir, home, 0, "whyslow debug -q --order many.trace --commands look.txt chain.fa")
+	if stdout != "5\n" || !strings.Contains(stderr, "stopped (breakpoint): turn[3] on node 1 (chain.fa:10)\n") ||
+		!strings.Contains(stderr, "x[3] = 4\n") || strings.Contains(stderr, "in their turn") {
+		t.Errorf("it printed %q and said\n%s", stdout, stderr)
+	}
+}
+
 // What is computed does not depend on the number of processes; the trace is whole and tells where the nodes
 // were.
 func TestMPIResults(t *testing.T) {
