@@ -13,6 +13,7 @@ const (
 	valueCame                    // to the node that keeps it
 	thiefCame                    // a node asks another one, w, for a CF
 	received                     // the first message in the box of a node
+	appears                      // a value that no CF makes
 
 	due happening = 1 << 7 // the link has delivered what is to come
 )

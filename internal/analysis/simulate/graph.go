@@ -30,6 +30,7 @@ type graph struct {
 	kid    []uint32       // CFs, in the order of creation
 	roots  []uint32       // CFs that nobody created
 	given  []uint32       // values that are there from the start
+	alone  []uint32       // values that no CF made: they come when they came in the recorded run
 	home   []uint16       // by value: where it was kept, to be asked for
 	size   []int64        // by value
 	step   map[uint32]int // by value: the step between the nodes that keep it, where several do
@@ -239,6 +240,9 @@ func (g *graph) outputs() {
 	maker := g.madeIn[1:]
 	for i, cf := range m.MadeBy {
 		first, end := g.first[cf], g.first[cf+1]
+		if cf == 0 {
+			g.alone = append(g.alone, uint32(i+1))
+		}
 		if cf == 0 || first == end {
 			continue
 		}

@@ -180,6 +180,9 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			r.enqueue(node, cf, false)
 		}
 	}
+	for _, v := range g.alone {
+		r.push(max(g.m.MadeTime[v-1]-g.m.Start, 0), appears, v, 0)
+	}
 	for w := range m.Nodes * m.Workers {
 		r.after(0, workerFree, 0, uint32(w))
 	}
@@ -207,6 +210,13 @@ func (s *Simulator) simulate(ctx context.Context, m Machine, start func(*run) er
 			r.finish(e.a, e.w)
 		case received:
 			r.receive(int(e.a), e.seq)
+		case appears:
+			first, step := r.homes(e.a)
+			r.rec.receives(first)
+			r.rec.made(r.now, e.a)
+			for home := first; home < m.Nodes; home += step {
+				r.post(home, e.a)
+			}
 		case thiefCame:
 			r.serveThief(int(e.w), int(e.a))
 		default:

@@ -179,6 +179,8 @@ func (s *Simulator) part(from, to int, ends []int64) *Simulator {
 				if _, inside := number[by-1]; !inside {
 					p.given = append(p.given, v)
 				}
+			} else if v != 0 && g.m.MadeBy[v-1] == 0 {
+				p.given = append(p.given, v)
 			}
 		}
 		p.inAt = append(p.inAt, uint32(len(p.in)))

@@ -468,3 +468,34 @@ func TestAsleep(t *testing.T) {
 		t.Errorf("two CFs that sleep for 1 ms take %d ns on one core", got)
 	}
 }
+
+// TestMadeByNobody: a value that no CF makes, such as data that is there from the start or what a network brings,
+// comes when it came in the recorded run, on any machine.
+func TestMadeByNobody(t *testing.T) {
+	m := sloutest.Build(t, `#run {"program":"p","ended":"done","nodes":[{"node":0,"workers":1}]}
+#node 0
+#code 1 f atomic
+#site 1 code=1
+#df 1 data [0 1]
+#df 2 packet [0 2]
+0 GlobalEvents.onProgramStarted
+0 DFEvents.onCreate df=1 size=8 cf=-
+10 CFEvents.onCreated cf=0.1 site=1 parent=-
+10 CFEvents.onCreated cf=0.2 site=1 parent=-
+1000 CFEvents.onStarted cf=0.1 inputs=[1]
+21000 CFEvents.onFinished cf=0.1
+21010 GlobalEvents.onIdle
+40000 DFEvents.onCreate df=2 size=8 cf=-
+40090 GlobalEvents.onBusy
+40100 CFEvents.onStarted cf=0.2 inputs=[2]
+50000 CFEvents.onFinished cf=0.2
+50000 GlobalEvents.onProgramFinished
+`)
+	for _, workers := range []int{1, 4} {
+		machine := asRecorded
+		machine.Workers = workers
+		if r := run(t, simulator(t, m), machine); r.Left != 0 || r.WallNS < 49_900 || r.WallNS > 55_000 {
+			t.Errorf("%d workers: %+v", workers, r)
+		}
+	}
+}
