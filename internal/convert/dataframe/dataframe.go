@@ -65,9 +65,7 @@ func CSV(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) e
 		if i%chunk == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		for c := range row {
-			row[c] = rows.Value(i, c)
-		}
+		rows.Row(i, row)
 		if err := out.Row(row); err != nil {
 			return err
 		}
@@ -80,23 +78,35 @@ func CSV(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) e
 const rowGroup = 64 * chunk
 
 // Parquet writes a table as a Parquet file: columns of int64, double or UTF-8, all optional, compressed with
-// zstd. Integers are stored as differences, texts by a dictionary. The metadata tells whyslow.tables_version.
+// zstd. Integers are stored as differences, texts by a dictionary, or one after the other where most of them differ.
+// The metadata tells whyslow.tables_version.
 func Parquet(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) error {
-	out := parquet.NewGenericWriter[any](w, schemaOf(t), parquet.Compression(&parquet.Zstd),
+	out := parquet.NewGenericWriter[any](w, schemaOf(t, rows), parquet.Compression(&parquet.Zstd),
 		parquet.CreatedBy("whyslow", "", ""),
 		parquet.KeyValueMetadata("whyslow.tables_version", strconv.Itoa(tables.Version)))
 	columns := out.ColumnWriters()
-	values := make([]parquet.Value, 0, chunk)
+	values := make([][]parquet.Value, len(columns))
+	row := make([]tables.Value, len(columns))
+	var texts []byte // of a chunk
 	for from := 0; from < rows.Len(); from += chunk {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		for c, column := range columns {
-			values = values[:0]
-			for i := from; i < min(from+chunk, rows.Len()); i++ {
-				values = append(values, value(rows.Value(i, c), c))
+		texts = texts[:0]
+		for c := range values {
+			values[c] = values[c][:0]
+		}
+		for i := from; i < min(from+chunk, rows.Len()); i++ {
+			rows.Row(i, row)
+			for c, v := range row {
+				if v.Type == tables.Text {
+					texts = append(texts, v.Text...)
+				}
+				values[c] = append(values[c], value(v, texts, c))
 			}
-			if _, err := column.WriteRowValues(values); err != nil {
+		}
+		for c, column := range columns {
+			if _, err := column.WriteRowValues(values[c]); err != nil {
 				return err
 			}
 		}
@@ -109,20 +119,34 @@ func Parquet(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Row
 	return out.Close()
 }
 
-func value(v tables.Value, column int) parquet.Value {
+// value is a field for a column; of a text it is what stands at the end of texts.
+func value(v tables.Value, texts []byte, column int) parquet.Value {
 	switch v.Type {
 	case tables.Integer:
 		return parquet.Int64Value(v.Int).Level(0, 1, column)
 	case tables.Real:
 		return parquet.DoubleValue(v.Real).Level(0, 1, column)
 	case tables.Text:
-		return parquet.ByteArrayValue([]byte(v.Text)).Level(0, 1, column)
+		return parquet.ByteArrayValue(texts[len(texts)-len(v.Text):]).Level(0, 1, column)
 	}
 	return parquet.NullValue().Level(0, 0, column)
 }
 
+// differ tells whether most texts of a column are different ones, as far as some rows tell.
+func differ(rows *tables.Rows, column int) bool {
+	const some = 200
+	if rows.Len() < some {
+		return false
+	}
+	seen := map[string]bool{}
+	for k := range some {
+		seen[rows.Value(k*(rows.Len()/some), column).Text] = true
+	}
+	return len(seen) > some/2
+}
+
 // schemaOf gives the schema of a table. It comes from a struct, because only that keeps the order of columns.
-func schemaOf(t *tables.Table) *parquet.Schema {
+func schemaOf(t *tables.Table, rows *tables.Rows) *parquet.Schema {
 	var fields []reflect.StructField
 	for i, c := range t.Columns {
 		f := reflect.StructField{Name: "Column" + strconv.Itoa(i)}
@@ -133,7 +157,9 @@ func schemaOf(t *tables.Table) *parquet.Schema {
 		case tables.Real:
 			f.Type = reflect.TypeFor[float64]()
 		default:
-			f.Type, how = reflect.TypeFor[string](), ",dict"
+			if f.Type, how = reflect.TypeFor[string](), ",dict"; differ(rows, i) {
+				how = ",plain"
+			}
 		}
 		f.Tag = reflect.StructTag("parquet:" + strconv.Quote(c.Name+",optional"+how))
 		fields = append(fields, f)

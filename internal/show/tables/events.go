@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/whyslow/whyslow/internal/show/view/eventlist"
 	"github.com/whyslow/whyslow/internal/show/view/recent"
@@ -38,7 +39,18 @@ const (
 type anEvent struct {
 	s   *Source
 	row int
-	eventlist.Event
+	of  *sync.Map
+	*eventlist.Event
+}
+
+// kind is the name of the kind.
+func (r anEvent) kind() string {
+	if name, ok := r.of.Load(r.Spec); ok {
+		return name.(string)
+	}
+	name := r.Spec.String()
+	r.of.Store(r.Spec, name)
+	return name
 }
 
 var events = define("events", "An event as it was recorded, in order of time.",
@@ -55,6 +67,7 @@ var events = define("events", "An event as it was recorded, in order of time.",
 			return nil, 0, err
 		}
 		parts := recent.New[int, []eventlist.Event](kept, nil)
+		var kinds sync.Map // of texts, by *trace.KindSpec
 		return func(i int) anEvent {
 			part, ok := parts.Get(i / together)
 			if !ok {
@@ -68,7 +81,7 @@ var events = define("events", "An event as it was recorded, in order of time.",
 				}
 				parts.Put(i/together, part)
 			}
-			return anEvent{s, i, part[i%together]}
+			return anEvent{s, i, &kinds, &part[i%together]}
 		}, n, nil
 	},
 	integer("event", "its number in these tables, from 1", func(r anEvent) Value {
@@ -83,7 +96,7 @@ var events = define("events", "An event as it was recorded, in order of time.",
 		if r.Spec == nil {
 			return Value{}
 		}
-		return String(r.Spec.String())
+		return String(r.kind())
 	}),
 	integer("cf", "the first CF that it names; null: none, or no other table speaks of it", func(r anEvent) Value {
 		if r.CF == 0 {

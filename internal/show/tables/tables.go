@@ -122,8 +122,9 @@ type Table struct {
 
 // Rows are those of a table in one run. Any number of goroutines may read them.
 type Rows struct {
-	n   int
-	get func(row, column int) Value
+	n    int
+	get  func(row, column int) Value
+	fill func(row int, to []Value)
 }
 
 // Len is the number of rows.
@@ -132,6 +133,10 @@ func (r *Rows) Len() int { return r.n }
 // Value gives a field: 0 <= row < Len, and column is an index into Table.Columns. It panics with Unreadable
 // where the trace has to be read and no longer can be; see Catch.
 func (r *Rows) Value(row, column int) Value { return r.get(row, column) }
+
+// Row gives all fields of a row, in to, which has as many elements as the table has columns. It panics as Value
+// does.
+func (r *Rows) Row(row int, to []Value) { r.fill(row, to) }
 
 // Rows gives the rows of the table in a run. It may have to analyse the run first, once for all tables of s.
 // It fails when ctx ends or the analysis cannot be done.
@@ -271,7 +276,12 @@ func define[R any](name, doc string, open opener[R], fields ...field[R]) *Table 
 		if err != nil {
 			return nil, err
 		}
-		return &Rows{n, func(i, column int) Value { return fields[column].get(row(i)) }}, nil
+		return &Rows{n, func(i, column int) Value { return fields[column].get(row(i)) }, func(i int, to []Value) {
+			r := row(i)
+			for c := range fields {
+				to[c] = fields[c].get(r)
+			}
+		}}, nil
 	}
 	return t
 }
