@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 
 const python = "/usr/bin/python3" // Debian's, which has the module
 
-// archive writes an archive with the Python module of OTF2, and returns its anchor file.
-func archive(t *testing.T) string {
+// archive writes an archive with a script for the Python module of OTF2, and returns its anchor file.
+func archive(t *testing.T, script string) string {
 	t.Helper()
 	if !records.HasOTF2() {
 		t.Skip("built without libotf2; go test -tags otf2 has it")
@@ -35,7 +35,7 @@ func archive(t *testing.T) string {
 		t.Skip("no Python module otf2: apt-get install python3-otf2")
 	}
 	dir := filepath.Join(t.TempDir(), "ranks")
-	if out, err := exec.Command(python, "testdata/ranks.py", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(python, "testdata/"+script, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return filepath.Join(dir, "traces.otf2")
@@ -61,7 +61,7 @@ func loadArchive(t *testing.T, anchor string) (dir string, made bool, err error)
 
 // TestArchive: an archive that another program has written comes in whole.
 func TestArchive(t *testing.T) {
-	dir, made, err := loadArchive(t, archive(t))
+	dir, made, err := loadArchive(t, archive(t, "ranks.py"))
 	if !made || err != nil {
 		t.Fatal(made, err)
 	}
@@ -81,10 +81,36 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// TestClocks: times are on one clock, by the offsets that the archive tells, and locks of windows come in.
+func TestClocks(t *testing.T) {
+	dir, made, err := loadArchive(t, archive(t, "clocks.py"))
+	if !made || err != nil {
+		t.Fatal(made, err)
+	}
+	const want = `0.0 main 0-1000 function
+0.0  MPI_Send 400-410 message
+0.0  MPI_Win_lock 500-520 lock
+0.0  MPI_Win_unlock 550-560 completion
+  sent to 1, tag 7, 64 bytes, in visit 1, done in -1
+  lock 3, acquired true, at 520
+  lock 3, acquired false, at 550
+1.0 main 0-1000 function
+1.0  MPI_Recv 100-420 message
+1.0  MPI_Win_lock 600-620 lock
+1.0  MPI_Win_unlock 650-660 completion
+  received from 0, tag 7, 64 bytes, in visit 1, posted 100
+  lock 3, acquired true, at 620
+  lock 3, acquired false, at 650
+1 messages, MPI true, host, host`
+	if diff := cmp.Diff(want, dump(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestDamagedArchive: whatever byte of whatever file is wrong, there is one line or a trace, and never a
 // crash.
 func TestDamagedArchive(t *testing.T) {
-	anchor := archive(t)
+	anchor := archive(t, "ranks.py")
 	folder := filepath.Dir(anchor)
 	for _, name := range []string{"traces.otf2", "traces.def", "traces/0.def", "traces/0.evt", "traces/1.evt"} {
 		file := filepath.Join(folder, name)

@@ -120,6 +120,9 @@ func dump(t sloutest.TB, dir string) string {
 		for _, x := range th.Transfers {
 			fmt.Fprintf(&b, "  %v %d bytes of %d\n", x.Kind, x.Bytes, x.Peer)
 		}
+		for _, x := range th.Locks {
+			fmt.Fprintf(&b, "  lock %x, acquired %v, at %d\n", x.Lock, x.Acquire, (x.Time-m.Start)/1000)
+		}
 	}
 	fmt.Fprintf(&b, "%d messages, MPI %v", len(m.Regions.Letters), m.MPI())
 	for _, n := range m.Nodes {
