@@ -185,7 +185,7 @@ func onPage(t *testing.T, part string, want *slou.Result, dead bool) {
 		t.Errorf("the page of %s: %s", part, d)
 	}
 	if _, body, _ := get(t, s.URL+"/api/runs/"+ids[0]+"/checks"); !bytes.Contains(body, []byte("was exported")) ||
-		!dead && bytes.Contains(body, []byte("killed")) {
+		bytes.Contains(body, []byte("killed")) != dead {
 		t.Errorf("doubts of %s: %s", part, body)
 	}
 	if _, body, _ := get(t, s.URL+"/api/runs/"+ids[0]); bytes.Contains(body, []byte(`"state":"killed"`)) {

@@ -207,7 +207,7 @@ func askChecks(q *question) (any, error) {
 		c.Warnings = append(c.Warnings, report.StayInside(snap.Model, lang)...)
 		return c, nil
 	}
-	if partial != nil {
+	if partial != nil && !partial.Exported() {
 		return c, nil
 	}
 	all, err := snap.Report(lang)
@@ -216,9 +216,15 @@ func askChecks(q *question) (any, error) {
 	}
 	c.Warnings = append(c.Warnings, all.Warnings()...)
 	for _, p := range snap.Reader.Problems() {
+		if p.Kind == trace.Unfinished && partial != nil && !all.Run.Killed {
+			continue // the run died later: nothing of the interval is missing
+		}
 		c.Problems = append(c.Problems, report.Problem(p, lang))
 	}
 	c.Problems = append(c.Problems, snap.Model.Collisions...)
+	if partial != nil {
+		return c, nil // what is left over at the end is known of whole runs only
+	}
 	left, err := snap.Balance()
 	if err != nil {
 		return nil, err
