@@ -39,6 +39,8 @@ var benches = []entry{
 	{"large", "a trace too large for memory: the model on disk, the index, opening it", benchLarge},
 	{"answers", "how long the page waits for answers about a large run", benchAnswers},
 	{"share", "a trace of 256 nodes, analysed by one process and by several", benchShare},
+	{"imports", "reading traces of other programs; -full takes ten million events", benchImports},
+	{"tables", "all tables of a run as Parquet; -full takes ten million events", benchTables},
 	{"overhead", "CPU time of the block matrix product, recorded and not", benchOverhead},
 	{"follow", "how recent the page of a live run is, and what that takes", benchFollow},
 	{"watched", "CPU time of the block matrix product, watched from another process and not", benchWatched},
