@@ -100,8 +100,11 @@ func pageRegions(t *testing.T, p *pages) {
 	b.wait(`document.querySelector("main .link").ariaLabel.startsWith("0 → 1: 1 message, 100 bytes")`)
 	b.wait(`document.querySelectorAll("main .node").length === 2 && !document.querySelector("main .node").ariaLabel.includes("CF")`)
 	b.picture("regions-graph")
-	b.click(`main .segments button`, "Task graph")
-	b.wait(`document.querySelector("main [data-state=empty]").innerText.includes("threads and no CFs")`)
+	for _, graph := range []string{"Task graph", "Program over nodes"} {
+		b.click(`main .segments button`, graph)
+		b.wait(`document.querySelector("main .segments button[aria-pressed=true]").innerText === %q &&
+			document.querySelector("main [data-state=empty]").innerText.includes("threads and no CFs")`, graph)
+	}
 	b.quiet("traffic of threads")
 
 	// In Russian nothing is missing.
