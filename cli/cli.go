@@ -170,6 +170,7 @@ and Waiting, names the code, the links and the locks to blame, and tells what ch
 	root.SetOut(io.Out)
 	root.SetErr(io.Err)
 	root.SetUsageFunc(showUsage)
+	root.SetHelpFunc(showHelp)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/whyslow/whyslow/internal/console"
+	"github.com/whyslow/whyslow/internal/words"
 )
 
 // What --help shows: flags by what they are about where there are many, in lines that fit, and the exit codes
@@ -98,12 +99,51 @@ func flagsHelp(f *pflag.FlagSet, columns int) string {
 	return strings.Join(groups, "\n")
 }
 
+// helpColumns is how wide help is.
+func helpColumns() int {
+	if c := width(os.Stdout, true); c > 0 {
+		return min(max(c, 60), 100)
+	}
+	return 100
+}
+
+// reflow wraps paragraphs. Lines that begin with a blank, of examples and lists, keep their line.
+func reflow(text string, columns int) string {
+	var lines, paragraph []string
+	flush := func() {
+		lines = append(lines, words.Wrap(strings.Join(paragraph, " "), columns)...)
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph = append(paragraph, line)
+			if !strings.HasSuffix(line, ":") {
+				continue
+			}
+			flush()
+			continue
+		}
+		flush()
+		lines = append(lines, line)
+	}
+	flush()
+	return strings.Join(lines, "\n")
+}
+
+// showHelp is the help of a verb.
+func showHelp(cmd *cobra.Command, _ []string) {
+	what := cmd.Long
+	if what == "" {
+		what = cmd.Short
+	}
+	// Standard output remembers that it could not be written.
+	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", reflow(strings.TrimSpace(what), helpColumns()))
+	_ = cmd.Usage()
+}
+
 // showUsage is what follows the description of a verb in its help.
 func showUsage(cmd *cobra.Command) error {
-	columns := 100
-	if c := width(os.Stdout, true); c > 0 {
-		columns = min(max(c, 60), columns)
-	}
+	columns := helpColumns()
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {

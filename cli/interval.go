@@ -23,7 +23,7 @@ func (o *intervalOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.since, "since", "", "report what comes after this `time` only: since the start of the run,"+
 		" such as 1.5ms, as part of it, 25%, or the start of a CF, 'cf step[3]'")
-	f.StringVar(&o.until, "until", "", "and what comes before this `time`, or before the end of a CF")
+	f.StringVar(&o.until, "until", "", "report what comes before this `time` only, or before the end of a CF")
 	f.StringVar(&o.iteration, "iteration", "", "report only the time from the first start to the last end of"+
 		" the CFs with this `label`, such as step[3], and of what they created")
 }

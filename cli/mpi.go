@@ -31,7 +31,7 @@ To run LuNA programs on several processes, see 'whyslow run'.
 Exit codes:
   0    done
   1    the program failed: its launcher returned a non-zero exit code
-  2    usage, no launcher, no compiler; or nothing was recorded, because the program does not use MPI
+  2    usage; no launcher or compiler; nothing was recorded, because the program does not use MPI
        or is linked statically
   4    the trace is damaged or ends early (what could be read was used)
   130  interrupted`,

@@ -96,7 +96,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 		" - is standard output")
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
 		" (default: 120, or as many as fit)")
-	f.DurationVar(&o.window, "window", 0, "or the `length` of a window, such as 10ms")
+	f.DurationVar(&o.window, "window", 0, "cut the run into windows of this `length`, such as 10ms")
 	f.BoolVar(&o.full, "full", false, "show all tables, in a pipe as wide as they are")
 	f.IntVar(&o.width, "width", 0, "`columns` of the text (default: $COLUMNS, or those of the terminal, or 80)")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+

@@ -138,14 +138,14 @@ func (t *terminal) paint(colour, s string) string {
 }
 
 func (t *terminal) title(s string) {
-	for _, line := range wrap(words.Cut(svg.Printable(s)), t.opt.Width) {
+	for _, line := range words.Wrap(words.Cut(svg.Printable(s)), t.opt.Width) {
 		t.printf("%s\n", t.paint("bold", line))
 	}
 }
 
 // strong writes text of which a part stands out.
 func (t *terminal) strong(s, part string) {
-	lines := wrap(printable(s), t.opt.Width)
+	lines := words.Wrap(printable(s), t.opt.Width)
 	if part = printable(part); part != "" {
 		lines[0] = strings.Replace(lines[0], part, t.paint("bold", part), 1)
 	}
@@ -155,7 +155,7 @@ func (t *terminal) strong(s, part string) {
 // paragraph writes text wrapped to the width, indented under its first word.
 func (t *terminal) paragraph(head, s string) {
 	indent := strings.Repeat(" ", width(head))
-	for i, line := range wrap(printable(s), max(t.opt.Width-len(indent), 30)) {
+	for i, line := range words.Wrap(printable(s), max(t.opt.Width-len(indent), 30)) {
 		if i > 0 {
 			head = indent
 		}
@@ -180,7 +180,7 @@ func (t *terminal) advice(list []advise.Advice) {
 	}
 	for i, x := range shown {
 		head := fmt.Sprintf("%d. ", i+1)
-		for _, l := range wrap(printable(x.Title), t.opt.Width-len(head)) {
+		for _, l := range words.Wrap(printable(x.Title), t.opt.Width-len(head)) {
 			t.printf("%s%s\n", head, t.paint("bold", l))
 			head = strings.Repeat(" ", len(head))
 		}
@@ -395,30 +395,3 @@ func clip(s string, limit int, path bool) string {
 
 // printable keeps what a damaged or hostile trace holds from steering or flooding the terminal.
 func printable(s string) string { return words.Cut(strings.ReplaceAll(svg.Printable(s), "\n", "?")) }
-
-// wrap breaks text at blanks into lines of at most width columns. A number and what follows it stay together.
-func wrap(s string, columns int) (lines []string) {
-	var parts []string
-	for _, w := range strings.Fields(s) {
-		if n := len(parts); n > 0 && endsInDigit(parts[n-1]) && !strings.Contains(parts[n-1], " ") {
-			parts[n-1] += " " + w
-		} else {
-			parts = append(parts, w)
-		}
-	}
-	room := -1
-	for _, w := range parts {
-		n := width(w)
-		if room -= n + 1; room < 0 {
-			lines, room = append(lines, w), columns-n
-		} else {
-			lines[len(lines)-1] += " " + w
-		}
-	}
-	return lines
-}
-
-func endsInDigit(s string) bool {
-	c := s[len(s)-1]
-	return c >= '0' && c <= '9'
-}
