@@ -37,22 +37,17 @@ type stretches struct {
 const (
 	// SampleOf is how many executions a stretch should have.
 	SampleOf = 40_000
-	// leastSample is the part of that, 1/leastSample, with which it still is worth it: programs that are too
-	// small for that are simulated in a fraction of a second.
-	leastSample = 5
 	// sampleParts is how many stretches there are.
 	sampleParts = 6
 	// perWorker is how many executions of a stretch a worker gets at least: with fewer, their order decides.
 	perWorker = 100
 )
 
-// Sample takes a sample with stretches of so many executions, or of fewer where it would not be much smaller
-// than the program; whole is what was predicted of the program on the recorded machine. It is nil for small
-// programs.
-func (s *Simulator) Sample(ctx context.Context, whole *Result, most int) (*Sample, error) {
+// Sample takes a sample with stretches of so many executions; whole is what was predicted of the program on
+// the recorded machine. It is nil where a sample would not be much smaller than the program.
+func (s *Simulator) Sample(ctx context.Context, whole *Result, of int) (*Sample, error) {
 	n := len(s.g.cf)
-	of := min(most, n/(4*sampleParts))
-	if of < max(most/leastSample, 1) {
+	if n < 4*sampleParts*of {
 		return nil, nil
 	}
 	sample := &Sample{s: s, whole: whole.WallNS, useful: map[string]float64{}, executed: n}

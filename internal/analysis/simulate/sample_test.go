@@ -59,7 +59,7 @@ func TestSample(t *testing.T) {
 		if none, err := s.Sample(ctx, whole, simulate.SampleOf); none != nil || err != nil {
 			t.Errorf("%s: a sample of %d executions: %v, %v", name, whole.Executed, none, err)
 		}
-		sample, err := s.Sample(ctx, whole, whole.Executed/10) // a quarter of the program is in all of it
+		sample, err := s.Sample(ctx, whole, whole.Executed/24)
 		if err != nil || sample == nil {
 			t.Fatal(sample, err)
 		}
