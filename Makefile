@@ -96,7 +96,7 @@ tools:
 
 RUNTESTS   := go run ./internal/testkit/runtests
 # go test runs packages in this order, so these, which take long, come before all others.
-LONG_FIRST := ./cli ./web ./internal/show/experiment ./sdk/...
+LONG_FIRST := ./cli ./web ./internal/show/experiment ./internal/run/cpp ./internal/show/report ./sdk/...
 REST       := $$(go list ./... | grep -vxF "$$(go list $(CONCURRENT))")
 # What test leaves to test-long: what is like another test and takes long. Tests themselves try less, see package effort.
 LEFT_OUT   := TestPage/^(big|collector|figures|token)$$|^TestDocs$$/^extending|^TestPerfettoTraceProcessorLarge$$|^TestMPI$$

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		whyslow = filepath.Join(dir, "whyslow")
-		if out, err := exec.Command("go", "build", "-o", whyslow, "../../../cmd/whyslow").CombinedOutput(); err !=
-			nil {
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", whyslow, "../../../cmd/whyslow")
+		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 			return 1
 		}

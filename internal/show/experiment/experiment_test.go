@@ -32,14 +32,19 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-var build = sync.OnceValues(func() (string, error) {
-	whyslow := filepath.Join(shared, "whyslow")
-	out, err := exec.Command("go", "build", "-o", whyslow, "../../../cmd/whyslow").CombinedOutput()
+var build = sync.OnceValues(func() (string, error) { return whyslowWith("", "whyslow") })
+
+// whyslowWith builds whyslow with tags into a file of the folder that all tests share. Nobody debugs it, and
+// without what that needs it takes half as long to link.
+func whyslowWith(tags, name string) (string, error) {
+	whyslow := filepath.Join(shared, name)
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", tags, "-o", whyslow,
+		"../../../cmd/whyslow").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}
 	return whyslow, err
-})
+}
 
 // quick are options for small experiments.
 func quick(t *testing.T) Options {

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,15 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-var buildMPI = sync.OnceValues(func() (string, error) {
-	whyslow := filepath.Join(shared, "whyslow-mpi")
-	out, err := exec.Command("go", "build", "-tags", "mpi", "-o", whyslow,
-		"../../../cmd/whyslow").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return whyslow, err
-})
+var buildMPI = sync.OnceValues(func() (string, error) { return whyslowWith("mpi", "whyslow-mpi") })
 
 // quickMPI are options for small experiments with processes started by mpirun.
 func quickMPI(t *testing.T) Options {
