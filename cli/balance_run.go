@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/whyslow/whyslow/internal/analysis/balance"
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/files"
@@ -74,17 +72,7 @@ func (o *balanceOptions) repetition(info *trace.RunInfo, path string) (*repetiti
 			"--oversubscribe"}, r.words)
 		m.Nodes = 0
 	}
-	f.Visit(func(flag *pflag.Flag) {
-		if slices.Contains(repeated, flag.Name) {
-			values := []string{flag.Value.String()}
-			if list, ok := flag.Value.(pflag.SliceValue); ok {
-				values = list.GetSlice()
-			}
-			for _, v := range values {
-				r.words = append(r.words, "--"+flag.Name+"="+v)
-			}
-		}
-	})
+	r.words = append(r.words, childFlags(f, func(flag string) bool { return slices.Contains(repeated, flag) })...)
 	set := func(flag string, value any) { r.words = append(r.words, fmt.Sprintf("--%s=%v", flag, value)) }
 	if m.Nodes > 0 {
 		set("nodes", m.Nodes)

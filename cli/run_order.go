@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -108,10 +107,10 @@ func (o *runOptions) checkOrder(f *pflag.FlagSet, c *crew.Crew) error {
 	return nil
 }
 
-// childFlags are the flags that a run among several is started with: those given, but for some.
-func childFlags(f *pflag.FlagSet, without ...string) (list []string) {
+// childFlags are the flags that another run is started with: of those given the ones that it has, too.
+func childFlags(f *pflag.FlagSet, has func(flag string) bool) (list []string) {
 	f.Visit(func(x *pflag.Flag) {
-		if slices.Contains(without, x.Name) {
+		if !has(x.Name) {
 			return
 		}
 		values := []string{x.Value.String()}

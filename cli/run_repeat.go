@@ -59,8 +59,9 @@ func repeatRun(ctx context.Context, io console.IO, f *pflag.FlagSet, o *runOptio
 	if err != nil {
 		return badInput(err)
 	}
+	own := []string{"repeat", "repeat-ignore", "fuzz-order", "output", "quiet"}
 	r := &repetitions{io: io, opt: o, args: args, self: self,
-		flags: childFlags(f, "repeat", "repeat-ignore", "fuzz-order", "output", "quiet")}
+		flags: childFlags(f, func(flag string) bool { return !slices.Contains(own, flag) })}
 	if file, ok := io.In.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		if r.input, err = stdio.ReadAll(stdio.LimitReader(io.In, maxInput)); err != nil {
 			return badInput(err)
