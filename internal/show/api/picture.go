@@ -19,6 +19,7 @@ const leastIndexed = 1_000_000
 type pictures struct {
 	mu    sync.Mutex
 	of    map[string]*index.Index // nil: none is kept
+	kept  map[string]bool         // keep was called
 	least uint64                  // events of a run
 }
 
@@ -49,13 +50,13 @@ func (p *pictures) keep(r *live.Run) {
 		return
 	}
 	p.mu.Lock()
-	x, known := p.of[r.ID()]
-	if p.of == nil {
-		p.of = map[string]*index.Index{}
+	before := p.kept[r.ID()]
+	if p.kept == nil {
+		p.kept = map[string]bool{}
 	}
-	p.of[r.ID()] = x
+	p.kept[r.ID()] = true
 	p.mu.Unlock()
-	if known {
+	if before {
 		return
 	}
 	go keepIndex(context.Background(), r)

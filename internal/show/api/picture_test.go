@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/whyslow/whyslow/internal/show/api"
 	"github.com/whyslow/whyslow/internal/show/index"
@@ -77,5 +78,20 @@ func TestPicture(t *testing.T) {
 	_, got, _ := get(t, third.URL+path+"/report")
 	if !r.Ready() || !bytes.Contains(got, []byte("other.fa")) {
 		t.Errorf("the picture of what the trace was is shown: %.300s", got)
+	}
+	// Who looks at the run has its new picture kept, also where an answer has looked for one before.
+	if key, err = index.KeyOf(dir); err != nil {
+		t.Fatal(err)
+	}
+	get(t, third.URL+path)
+	for {
+		if _, err := index.Read(dir, key); err == nil {
+			break
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("no picture was kept")
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
