@@ -10,8 +10,15 @@ import (
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
 )
 
+// mpiOptions say how an MPI program is recorded.
+type mpiOptions struct {
+	launchedOptions
+	omp bool // and its OpenMP
+}
+
 func mpiCommand(io console.IO) *cobra.Command {
-	o := launchedOptions{collectedOptions: collectedOptions{verb: "mpi"}, process: "rank"}
+	o := mpiOptions{launchedOptions: launchedOptions{collectedOptions: collectedOptions{verb: "mpi"},
+		process: "rank"}}
 	cmd := &cobra.Command{
 		Use:   "mpi [flags] -- mpirun [option]... PROGRAM [argument]...",
 		Short: "Run an MPI program, record a trace, report where the time went",
@@ -19,6 +26,9 @@ func mpiCommand(io console.IO) *cobra.Command {
 collectives, one-sided transfers, files. The program needs no change and no recompilation: a library
 is loaded before MPI's own (LD_PRELOAD) and passes every call on. The library is compiled at first
 use for the MPI of the program, which needs its compiler (mpicc, or the one that MPICC names).
+
+--omp records the threads of each rank as well, as 'whyslow omp' does: one trace, in which ranks are
+nodes and threads are workers.
 
 Compile with -g to get source lines, and with -finstrument-functions to see the functions of the
 program. Standard input and output belong to the program. whyslow writes to standard error: the
@@ -38,6 +48,7 @@ Exit codes:
 		Example: `  whyslow mpi -- mpirun -n 8 ./prog 100
   whyslow mpi --instrument functions -o first.trace -- mpirun -n 4 ./prog
   whyslow mpi --live -- mpirun -n 4 ./prog
+  OMP_NUM_THREADS=4 whyslow mpi --omp -- mpirun -n 2 ./hybrid
   whyslow mpi -q --json=report.json -- srun -n 64 ./prog
   MPICC=mpicc.mpich whyslow mpi -- mpiexec.mpich -n 4 ./prog`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,16 +65,28 @@ Exit codes:
 		},
 	}
 	o.addTo(cmd)
+	cmd.Flags().BoolVar(&o.omp, "omp", false, "record OpenMP, too: threads, parallel regions, tasks")
 	return cmd
 }
 
 // runMPI runs, records and reports.
-func runMPI(ctx context.Context, io console.IO, o *launchedOptions, words []string) error {
+func runMPI(ctx context.Context, io console.IO, o *mpiOptions, words []string) error {
 	l, err := launch.NewMPI(ctx, words)
 	if err != nil {
 		return badInput(err)
 	}
+	note := ""
+	if o.omp {
+		if note, err = l.WithThreads(); err != nil {
+			return badInput(err)
+		}
+	} else if l.Threaded() {
+		note = l.Program + " uses OpenMP, too: --omp records its threads"
+	}
+	if note != "" && !o.quiet {
+		io.Say("%s", note)
+	}
 	return o.run(ctx, io, l, func(ctx context.Context) (string, error) {
-		return collectors.BuildMPI(ctx, l.MPICompiler())
+		return collectors.BuildMPI(ctx, l.MPICompiler(), o.omp)
 	})
 }

@@ -42,25 +42,37 @@ func recordedMPI(t *testing.T, source string, ranks int, args string) (stdout st
 	if !hasMPICC() {
 		t.Skip("no compiler of MPI programs here")
 	}
-	home, dir := lunaHome(t), t.TempDir()
 	program := cctest.Make(t, mpiProgram(t, source))
-	stdout, stderr, code, err := shell(dir, home, fmt.Sprintf(mpiEnvironment+
+	stdout, text := recordedBy(t, fmt.Sprintf(mpiEnvironment+
 		"whyslow mpi -q --json=report.json -o run.trace -- mpirun -n %d %s %s", ranks, program, args))
+	return stdout, patternsIn(t, text)
+}
+
+// recordedBy runs a command, and gives what it prints and the report that it leaves in report.json.
+func recordedBy(t *testing.T, command string) (stdout string, report []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	stdout, stderr, code, err := shell(dir, lunaHome(t), command)
 	if err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v\n%s%s", code, err, stdout, stderr)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
-	if err != nil {
+	if report, err = os.ReadFile(filepath.Join(dir, "report.json")); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkSums(text); err != nil {
+	if err := checkSums(report); err != nil {
 		t.Error(err)
 	}
+	return stdout, report
+}
+
+// patternsIn is what the search for patterns found, in a report.
+func patternsIn(t *testing.T, text []byte) *pattern.Result {
+	t.Helper()
 	var report struct{ PGAS *pattern.Result }
 	if err := json.Unmarshal(text, &report); err != nil || report.PGAS == nil {
 		t.Fatalf("%v %.300s", err, text)
 	}
-	return stdout, report.PGAS
+	return report.PGAS
 }
 
 // TestMPIPatterns compares what patterns find with what a program that waits on purpose says of itself.
@@ -135,6 +147,95 @@ func TestMPIKernels(t *testing.T) {
 		if len(found.Problems) > 0 {
 			t.Errorf("%d ranks: %q", ranks, found.Problems)
 		}
+	}
+}
+
+// entered is how often a function was called, by a run's regions.
+func entered(found *pattern.Result, name string) int64 {
+	return found.Sum("visits", func(call int) bool {
+		return found.Regions[found.Calls[call].Region].Name == name
+	}).Total
+}
+
+// TestMPICalls runs a program that calls what programs seldom call: each call is recorded, messages are paired,
+// and the program finds what it expects.
+func TestMPICalls(t *testing.T) {
+	t.Parallel()
+	stdout, found := recordedMPI(t, "../testdata/mpi/calls.c", 2, "")
+	checkCalls(t, stdout, found)
+}
+
+// checkCalls compares what calls.c says it called with what was recorded.
+func checkCalls(t *testing.T, stdout string, found *pattern.Result) {
+	t.Helper()
+	names := 0
+	for line := range strings.Lines(stdout) {
+		var name string
+		var want int64
+		if _, err := fmt.Sscan(line, &name, &want); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		names++
+		if got := entered(found, name); got != want {
+			t.Errorf("%s: recorded %d times, called %d times", name, got, want)
+		}
+	}
+	for _, name := range []string{"MPI_Improbe", "MPI_Testany", "MPI_Testsome", "MPI_Testall"} {
+		if entered(found, name) == 0 {
+			t.Errorf("%s was not recorded", name)
+		}
+	}
+	var sends, receives int64
+	for _, thread := range found.Threads {
+		sends, receives = sends+thread.Sends, receives+thread.Receives
+	}
+	if names < 35 || sends != receives || sends < 21 || len(found.Problems) > 0 || found.Sum("io", nil).Total == 0 {
+		t.Errorf("%d functions; %d messages sent, %d received; problems %q; files %v", names, sends, receives,
+			found.Problems, found.Sum("io", nil))
+	}
+}
+
+// TestMPIHybrid records ranks with threads: messages inside of parallel regions and outside, in one trace with
+// the threads' CFs, and without --omp as lanes of their own.
+func TestMPIHybrid(t *testing.T) {
+	t.Parallel()
+	if !hasMPICC() || !hasOMP() {
+		t.Skip("no compiler of MPI programs here, or no OpenMP run-time system that can be recorded")
+	}
+	source := mpiProgram(t, "../testdata/mpi/hybrid.c")
+	source.Flags = append(source.Flags, "-fopenmp")
+	program := cctest.Make(t, source)
+	run := func(flags string) (waited int64, text []byte) {
+		stdout, text := recordedBy(t, fmt.Sprintf(mpiEnvironment+
+			"whyslow mpi -q %s --json=report.json -o run.trace -- mpirun -n 2 %s", flags, program))
+		var sum int
+		if _, err := fmt.Sscanf(stdout, "late-sender %d\nsum %d", &waited, &sum); err != nil || sum != 1 {
+			t.Fatalf("%v: the program said %q", err, stdout)
+		}
+		return waited, text
+	}
+	near := func(what string, got, want int64) {
+		if room := max(want/5, 4_000_000); got < want-room || got > want+room {
+			t.Errorf("%s: %d ns, by the program's own clock %d", what, got, want)
+		}
+	}
+	waited, text := run("")
+	near("late senders of threads without --omp", patternsIn(t, text).Sum("late-sender", nil).Total, waited)
+
+	waited, text = run("--omp")
+	var report struct {
+		Factors map[string]factorJSON
+		Nodes   []struct {
+			Workers []struct{ Factors map[string]factorJSON }
+		}
+		Codes []struct{ Code string }
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	near("late senders", report.Factors["W"].Parts["late-sender"], waited)
+	if len(report.Nodes) != 2 || len(report.Nodes[0].Workers) != 2 || len(report.Nodes[1].Workers) != 2 {
+		t.Fatalf("not two nodes of two workers: %.500s", text)
 	}
 }
 

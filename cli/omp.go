@@ -13,12 +13,15 @@ func ompCommand(io console.IO) *cobra.Command {
 	o := collectedOptions{verb: "omp"}
 	cmd := &cobra.Command{
 		Use:   "omp [flags] -- PROGRAM [argument]...",
-		Short: "Run an OpenMP program, record a trace, report where the time went",
+		Short: "Run a program with OpenMP or threads, record a trace, report where the time went",
 		Long: `Run an OpenMP program and record what its threads do: parallel regions, tasks and their
 dependences, chunks of loops, single and sections, barriers and taskwait, critical and locks. The
 program needs no change and no recompilation: its run-time system reports to a library (OMPT, the
 tools interface of OpenMP 5). Programs that gcc has compiled run on LLVM's run-time system, which
 takes the place of gcc's. The library is compiled at first use, which needs a C compiler.
+
+Threads that the program makes itself (pthread_create, std::thread) are recorded, too, with or without
+OpenMP: mutexes by who holds them, condition variables, semaphores, joins, files and sleep.
 
 Compile with -g to get source lines. Standard input and output belong to the program. whyslow writes
 to standard error: the report, and as the last line the path of the trace. The trace goes to
@@ -29,7 +32,7 @@ Exit codes:
   0    done
   1    the program failed: it returned a non-zero exit code
   2    usage, no compiler, no run-time system that can be recorded; or nothing was recorded, because
-       the program does not use OpenMP
+       the program uses neither OpenMP nor threads
   4    the trace is damaged or ends early (what could be read was used)
   130  interrupted`,
 		Example: `  whyslow omp -- ./prog 100

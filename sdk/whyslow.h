@@ -123,7 +123,8 @@ typedef struct ws_options {
     int node;              /* number of this node, 0 to 65535 */
     int nodes;             /* nodes of the whole run; default 1 */
     int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1;
-                              -1: as many as ws_worker_open is called for, one node only */
+                              -1: as many as ws_worker_open is called for; of several nodes, run.json
+                              then takes all to have as many as node 0 */
     int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
     const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
     size_t buffer_bytes;   /* size of a buffer, 1 KiB to 64 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */
@@ -3782,7 +3783,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
     if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes ||
-        ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
+        ctx->per_process < 1 || o->workers < -1) {
         wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options",
                  ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers, ctx->per_process);
         return 0;

@@ -20,6 +20,7 @@ type Cut struct {
 	Blocked bool
 	What    string
 	Holder  CF
+	Doing   Doing
 }
 
 // HeldName is the Name of cuts in which a debugger held the CF.
@@ -81,7 +82,7 @@ func (m *Model) flatWaits(w *Worker, waits []Wait) (out []Cut) {
 			inner := open[len(open)-1]
 			if to := min(inner.To, limit); to > t {
 				c := Cut{Interval: Interval{t, to}, Name: inner.Name, Blocked: inner.Blocked, What: inner.Text(),
-					Holder: inner.Holder}
+					Holder: inner.Holder, Doing: inner.Doing}
 				for e < w.End && (!m.Atomic(m.ExecCF[e]) || m.ExecEnd[e] != None && m.ExecEnd[e] <= t) {
 					e++
 				}

@@ -43,7 +43,18 @@ type Wait struct {
 	Blocked    bool
 	What, Site string
 	Holder     CF
+	Doing      Doing
 }
+
+// Doing is what a worker did in time that is none of its CFs' and was found as waits are.
+type Doing uint8
+
+// What it may have done.
+const (
+	Waited      Doing = iota
+	Transferred       // it moved data; Name is the link, "0->1", or the kind of operation
+	Operated          // it was in another operation of a run-time system
+)
 
 // Text says what a call waited for and where it is: "counter_mutex (step.cpp:12)", "pipe", "step.cpp:12".
 func (w *Wait) Text() string {

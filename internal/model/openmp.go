@@ -12,8 +12,14 @@ import (
 // What is derived for traces of OpenMP programs, so that it need not be recorded for every task: which
 // construct a CF comes from, which variable a DF is, and when a task was ready.
 
-// OpenMP tells whether the trace is that of an OpenMP program, recorded by libwhyslow-omp.
-func (m *Model) OpenMP() bool { return m.Info.Settings["program"] == "OpenMP" }
+// OpenMP tells whether the trace is that of an OpenMP program, recorded through OMPT, or of a program that
+// makes threads itself, recorded by the same library.
+func (m *Model) OpenMP() bool { return ThreadsProgram(m.Info.Settings["program"]) }
+
+// ThreadsProgram tells whether a run's setting "program" is that of such a program.
+func ThreadsProgram(setting string) bool {
+	return setting == "threads" || strings.Contains(setting, "OpenMP")
+}
 
 // nameConstructs gives every construct of the program a code fragment of its own, named after its place:
 // "task fib.c:12". The trace has one for each kind of construct, and statements with addresses.
@@ -78,5 +84,6 @@ func (b *builder) findReady() {
 			m.Created[cf] = min(m.Created[cf], made)
 		}
 		m.Ready[cf] = min(max(m.Created[cf], made), m.ExecStart[e])
+		m.ReadyNode[cf] = uint16(m.CFID(cf).Node())
 	}
 }

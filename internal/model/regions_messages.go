@@ -3,14 +3,15 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Messages between threads: each is sent by one call and received by another. MPI keeps messages of one
 // sender, receiver, tag and communicator in order: the order in which they are sent, and that in which the
 // receives are posted that take them. So the first sent is the first received, and so on.
 
-// MPI tells whether the trace is that of an MPI program, recorded by libwhyslow-mpi: its threads are ranks.
-func (m *Model) MPI() bool { return m.Info.Settings["program"] == "MPI" }
+// MPI tells whether the trace is that of an MPI program: its nodes are ranks.
+func (m *Model) MPI() bool { return strings.Contains(m.Info.Settings["program"], "MPI") }
 
 // Send is a message that a thread sends.
 type Send struct {

@@ -23,7 +23,19 @@
  *   - collectives.h, rma.h, files.h: the rest. fortran.h: MPI's Fortran functions do not call those of C.
  *   - A call is located by its return address, and the program's functions are recorded, as by shmem.c. */
 
+/* With WSM_OPENMP the library records OpenMP, too, through OMPT (../omp/omp.c), into the same trace. Every
+ * thread of a rank is a worker of its node; what it executes are CFs, and calls of MPI are regions in them. */
+#ifdef WSM_OPENMP
+#define WSC_WORKERS (-1)
+#endif
+
 #include "../pgas/collect.h"
+
+#ifdef WSM_OPENMP
+#include "../omp/constructs.h"
+#define WSS_MORE OMP_CONSTRUCT_LIST
+#define OMP_FIRST WSS_OPS
+#endif
 
 #define WSS_NAMES "../mpi/names.h"
 #include "../pgas/process.h"
@@ -32,6 +44,14 @@
 #include "../pgas/functions.h"
 
 #include <mpi.h>
+
+#ifdef WSM_OPENMP
+#define OMP_ATTACHED
+#include "../omp/omp.c"
+#else
+static void omp_attach(wsc_node *node, int64_t since) { (void)node, (void)since; }
+static void omp_at_exit(int status, void *arg) { (void)status, (void)arg; }
+#endif
 
 /* Where the function was called: set by Fortran's wrappers around a call of C's. */
 WSC_THREAD const void *wsm_from;
@@ -146,10 +166,11 @@ static void wsm_started(int op, const void *caller, int64_t since, int64_t cpu) 
     wsm_start_comms();
     const char **hosts = wsm_meet();
     wsc_node *node = wsc_open(wss_me, wss_pes, 1, wss_me ? wsc_node_0_knows : hosts, since, cpu, wss_ops,
-                              WSS_OPS, "it ended without MPI_Finalize");
+                              WSS_ALL_OPS, "it ended without MPI_Finalize");
     free(hosts);
     if (node) {
-        ws_setting(node->ctx, "program", "MPI");
+        ws_setting(node->ctx, "program", WSC_WORKERS < 0 ? "MPI and OpenMP" : "MPI");
+        omp_attach(node, since);
         wsc_thread *t = wsc_here(node);
         t->inside = 1;
         wss_functions_before(t, since);
@@ -199,6 +220,7 @@ WSM_API int MPI_Finalize(void) {
         wss_functions_after(t, end ? end : wss_now());
         t->inside = 0;
     }
+    omp_at_exit(0, 0);
     wsc_close(wss_node, WS_DONE, 0, 0);
     return result;
 }
@@ -207,6 +229,7 @@ WSM_API int MPI_Finalize(void) {
 WSM_API int MPI_Abort(MPI_Comm comm, int code) {
     wsc_call c = WSM_ENTER(MPI_Abort);
     wss_leave(&c);
+    omp_at_exit(code, 0);
     wsc_close(wss_node, WS_FAILED, code, "ended by MPI_Abort");
     return PMPI_Abort(comm, code);
 }

@@ -105,7 +105,7 @@ static omp_variable *omp_variable_of(omp_task *parent, const void *address) {
 }
 
 static ws_df omp_version(omp_variable *v) {
-    int64_t identity[4] = {0, v->name, (int64_t)++v->version,
+    int64_t identity[4] = {omp_node->node, v->name, (int64_t)++v->version,
                            (int64_t)__atomic_add_fetch(&omp_df_ids, 1, __ATOMIC_RELAXED)};
     return ws_define_df(omp_node->ctx, v->name, identity, 3 + (v->version > INT32_MAX));
 }

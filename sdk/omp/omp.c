@@ -28,16 +28,17 @@
 #include "depend.h"
 #include "sync.h"
 
+
 /* ---- Threads ------------------------------------------------------------------------------------ */
 
-static void omp_on_thread_begin(int type, ompt_data *data) {
-    (void)data;
-    if (!omp_node || omp_mine || type == OMPT_THREAD_OTHER || !ws_active(omp_node->ctx)) return;
+/* omp_begin_thread makes the calling thread a worker. Null: nothing is recorded. */
+static omp_thread *omp_begin_thread(void) {
+    if (omp_mine || !omp_node || !ws_active(omp_node->ctx)) return omp_mine;
     wsc_thread *t = wsc_here(omp_node);
-    if (!t) return;
+    if (!t) return 0;
     omp_thread *th = (omp_thread *)t->front; /* of a thread that has ended, whose stream this one continues */
     if (!th) {
-        if (!(th = (omp_thread *)calloc(1, sizeof *th))) return;
+        if (!(th = (omp_thread *)calloc(1, sizeof *th))) return 0;
         t->front = th;
         th->t = t, th->s = t->s;
         do th->link = __atomic_load_n(&omp_threads, __ATOMIC_RELAXED);
@@ -50,7 +51,12 @@ static void omp_on_thread_begin(int type, ompt_data *data) {
     th->now = 0, th->asked = 0;
     th->read = ws_now(), th->cpu = ws_thread_cpu();
     th->queued = omp_queued(th), th->switches = omp_switches();
-    omp_mine = th;
+    return omp_mine = th;
+}
+
+static void omp_on_thread_begin(int type, ompt_data *data) {
+    (void)data;
+    if (type != OMPT_THREAD_OTHER) omp_begin_thread();
 }
 
 /* omp_thread_ends is called when a thread of the system ends: another one may get its stream. */
@@ -58,9 +64,17 @@ static void omp_thread_ends(wsc_thread *t) {
     omp_thread *th = (omp_thread *)t->front;
     if (!th) return;
     if (th->now && th->s->cap) omp_stop(th, th->now->top, ws_now());
+    struct omp_mutex *e = omp_mutex((uint64_t)pthread_self()); /* for who joins it */
+    if (e) __atomic_store_n(&e->holder, th->last.cf, __ATOMIC_RELAXED);
+    if (e) __atomic_store_n(&e->at, th->last.end, __ATOMIC_RELEASE);
     if (th->stat >= 0) close(th->stat);
     th->stat = -1, th->now = 0;
     omp_mine = 0;
+    /* A program whose main thread has called pthread_exit ends with its last thread. The C library does not
+     * see that, since the thread that writes the trace is alive. */
+    int counted = th->counted;
+    th->counted = 0;
+    if (counted && !__atomic_sub_fetch(&omp_living, 1, __ATOMIC_ACQ_REL)) exit(0);
 }
 
 /* ---- Regions and implicit tasks ----------------------------------------------------------------- */
@@ -119,10 +133,37 @@ static void omp_on_parallel_end(ompt_data *parallel, ompt_data *data, int flags,
     omp_release_team(team);
 }
 
+/* omp_begin_code makes a thread execute code in no construct, such as the serial code at the start. */
+static omp_task *omp_begin_code(omp_thread *th, int construct, int64_t start) {
+    omp_task *task = omp_new_task(th);
+    if (!task) return 0;
+    omp_frame *f = &task->base;
+    th->now = task;
+    task->flags = OMPT_TASK_INITIAL;
+    f->site = omp_site(th, construct, 0);
+    omp_create(th, f, start, 0);
+    omp_start(th, f, start);
+    return task;
+}
+
 static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *data, unsigned size,
                                  unsigned index, int flags) {
     (void)size;
     omp_thread *th = omp_here();
+    if (endpoint == OMPT_BEGIN && flags & OMPT_TASK_INITIAL) {
+        if (!th) {
+            omp_initial = data; /* the trace is not open yet */
+        } else if (th->now && th->now->early) {
+            th->now->early = 0;
+            data->ptr = th->now;
+        } else {
+            /* The first stretch of serial code has lasted since the program started. */
+            int64_t start = th->last.end ? ws_now() : omp_node->ctx->since;
+            data->ptr = omp_begin_code(th, OMP_SERIAL_START, start);
+        }
+        return;
+    }
+    if (!th && endpoint == OMPT_BEGIN) th = omp_begin_thread(); /* it began before the trace did */
     if (!th) return;
     if (endpoint == OMPT_END) {
         omp_task *task = data ? (omp_task *)data->ptr : 0;
@@ -143,15 +184,6 @@ static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *d
     if (!task) return;
     int64_t t = ws_now();
     omp_frame *f = &task->base;
-    if (flags & OMPT_TASK_INITIAL) {
-        task->flags = OMPT_TASK_INITIAL;
-        /* The first stretch of serial code has lasted since the program started. */
-        int64_t start = th->last.end ? t : omp_node->ctx->since;
-        f->site = omp_site(th, OMP_SERIAL_START, 0);
-        omp_create(th, f, start, 0);
-        omp_start(th, f, start);
-        return;
-    }
     task->flags = OMPT_TASK_IMPLICIT;
     task->index = index;
     omp_team *team = parallel ? (omp_team *)parallel->ptr : 0;
@@ -378,8 +410,35 @@ static void omp_at_exit(int status, void *arg) {
     }
 }
 
-/* omp_open opens the trace, unless another program of the same command has recorded into it. */
-static int omp_open(void) {
+static void omp_define_joins(void) {
+    for (int i = 0; i < OMP_JOINS; i++) omp_joins[i] = ws_define_name(omp_node->ctx, omp_join_names[i]);
+    wsc_ending = omp_thread_ends;
+    on_exit(omp_at_exit, 0);
+    if (*omp_missing) ws_setting(omp_node->ctx, "not reported", omp_missing); /* else it is told later */
+}
+
+#ifdef OMP_ATTACHED
+
+/* omp_attach records into a trace that others have opened, as one whose nodes have a worker for each thread.
+ * The calling thread executes serial code, since a time. OMPT may have told of it already. */
+static void omp_attach(wsc_node *node, int64_t since) {
+    if (!ws_active(node->ctx)) return;
+    omp_node = node;
+    omp_define_joins();
+    omp_thread *th = omp_begin_thread();
+    omp_task *task = th ? omp_begin_code(th, OMP_SERIAL_START, since) : 0;
+    if (!task) return;
+    task->early = omp_initial == 0;
+    if (omp_initial) omp_initial->ptr = task;
+}
+
+
+#else
+
+static const wsc_operation omp_constructs[OMP_CONSTRUCTS] = {OMP_CONSTRUCT_LIST};
+
+/* omp_ready opens the trace, unless another program of the same command has recorded into it. */
+static int omp_ready(void) {
     const char *dir = wsi_env("WHYSLOW_TRACE");
     char path[PATH_MAX];
     struct stat st;
@@ -395,17 +454,24 @@ static int omp_open(void) {
     opt.since = ws_now() - (wsi_monotonic() - wsi_first_ns);
     omp_node = wsc_open_with(&opt, omp_constructs, OMP_CONSTRUCTS, "");
     if (!omp_node || !ws_active(omp_node->ctx)) return 0;
-    for (int i = 0; i < OMP_JOINS; i++) omp_joins[i] = ws_define_name(omp_node->ctx, omp_join_names[i]);
-    wsc_ending = omp_thread_ends;
-    on_exit(omp_at_exit, 0);
-    ws_setting(omp_node->ctx, "program", "OpenMP");
+    omp_define_joins();
     return 1;
 }
+
+#include "threads.h"
+
+#endif
 
 static int omp_initialize(ompt_lookup lookup, int device, ompt_data *tool) {
     (void)device, (void)tool;
     ompt_set_callback set = (ompt_set_callback)lookup("ompt_set_callback");
-    if (!set || omp_node || !omp_open()) return 0;
+    static int told; /* by a run-time system */
+    if (!set || __atomic_exchange_n(&told, 1, __ATOMIC_ACQ_REL)) return 0;
+#ifndef OMP_ATTACHED
+    dl_iterate_phdr(omp_find_runtime, (void *)(uintptr_t)set);
+    pthread_once(&omp_first, omp_open_for_openmp);
+    if (!omp_node || !ws_active(omp_node->ctx)) return 0;
+#endif
     static const struct {
         int event;
         ompt_function f;
@@ -428,13 +494,12 @@ static int omp_initialize(ompt_lookup lookup, int device, ompt_data *tool) {
                      {OMPT_FLUSH, (ompt_function)omp_on_flush, "flush"},
                      {OMPT_CANCEL, (ompt_function)omp_on_cancel, "cancellation"},
                      {OMPT_REDUCTION, (ompt_function)omp_on_reduction, "reductions"}};
-    char missing[256] = "";
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++) {
-        size_t n = strlen(missing);
+        size_t n = strlen(omp_missing);
         if (set(callbacks[i].event, callbacks[i].f) < OMPT_SET_ALWAYS)
-            snprintf(missing + n, sizeof missing - n, "%s%s", n ? ", " : "", callbacks[i].name);
+            snprintf(omp_missing + n, sizeof omp_missing - n, "%s%s", n ? ", " : "", callbacks[i].name);
     }
-    if (*missing) ws_setting(omp_node->ctx, "not reported", missing);
+    if (*omp_missing && omp_node) ws_setting(omp_node->ctx, "not reported", omp_missing);
     return 1;
 }
 

@@ -19,56 +19,19 @@
 
 #include "../pgas/collect.h"
 
+#include "constructs.h"
 #include "ompt.h"
+
+/* Where constructs are among the operations of the node: after those of MPI, where both are recorded. */
+#ifndef OMP_FIRST
+#define OMP_FIRST 0
+#endif
 
 enum { OMP_SHORT = 1000 };      /* ns */
 enum { OMP_SPAN = 1000000 };    /* ns between two readings of a thread's clock */
 enum { OMP_OFF = 2000 };        /* ns off the core that a reading may be wrong by */
 enum { OMP_IDS = 4096 };        /* numbers of CFs that a thread takes at once */
 enum { OMP_CACHE_LINE = 64 };
-
-/* Constructs, by which code fragments are named. */
-enum {
-    OMP_SERIAL_START,
-    OMP_SERIAL, /* after a region */
-    OMP_REGION, /* a parallel region, structured */
-    OMP_PARALLEL,
-    OMP_TASK,
-    OMP_TASK_UNTIED,
-    OMP_TASK_FINAL,
-    OMP_TASK_UNDEFERRED,
-    OMP_TASKLOOP,
-    OMP_FOR,
-    OMP_FOR_STATIC,
-    OMP_FOR_DYNAMIC,
-    OMP_FOR_GUIDED,
-    OMP_SECTIONS,
-    OMP_SINGLE,
-    OMP_MASKED,
-    OMP_WORKSHARE,
-    OMP_SCOPE,
-    OMP_CONSTRUCTS
-};
-
-static const wsc_operation omp_constructs[OMP_CONSTRUCTS] = {
-    {"serial code at the start", WS_ATOMIC},
-    {"serial code after", WS_ATOMIC},
-    {"parallel region", WS_SUB},
-    {"parallel", WS_ATOMIC},
-    {"task", WS_ATOMIC},
-    {"untied task", WS_ATOMIC},
-    {"final task", WS_ATOMIC},
-    {"undeferred task", WS_ATOMIC},
-    {"taskloop", WS_ATOMIC},
-    {"for", WS_ATOMIC},
-    {"for static", WS_ATOMIC},
-    {"for dynamic", WS_ATOMIC},
-    {"for guided", WS_ATOMIC},
-    {"sections", WS_ATOMIC},
-    {"single", WS_ATOMIC},
-    {"masked", WS_ATOMIC},
-    {"workshare", WS_ATOMIC},
-    {"scope", WS_ATOMIC}};
 
 typedef struct omp_frame {
     struct omp_frame *outer; /* of the same task: what goes on when this one ends */
@@ -125,6 +88,7 @@ typedef struct omp_task {
     int flags;
     uint8_t taskloop;  /* it is in a taskloop construct */
     uint8_t detached;  /* its code has ended, and it has not */
+    uint8_t early;     /* of an initial task: the run-time system has not told of it yet */
     unsigned index;    /* of an implicit task: the thread in the team */
     uint64_t barriers; /* likewise: how many it has been at */
     omp_last last;     /* of its children */
@@ -146,6 +110,7 @@ typedef struct omp_thread {
     int64_t switches;      /* voluntary ones, when they were read last */
     int stat;              /* /proc/self/task/N/schedstat; -1: none */
     uint64_t flushes, cancels, reductions;
+    int counted;           /* it is among omp_living */
     struct omp_thread *link; /* in omp_threads */
 } omp_thread;
 
@@ -153,7 +118,10 @@ static wsc_node *omp_node;
 static omp_thread *omp_threads; /* atomic; entries stay */
 static uint64_t omp_ids = 1;    /* atomic */
 static uint64_t omp_df_ids;     /* atomic */
+static int omp_living;          /* atomic; threads that the program made, and those that made some */
+static char omp_missing[256];   /* what the run-time system does not tell */
 WSC_THREAD omp_thread *omp_mine;
+WSC_THREAD ompt_data *omp_initial; /* the word of its initial task, told before the trace was open */
 
 /* omp_here returns the calling thread if it records. */
 static inline omp_thread *omp_here(void) {
@@ -173,12 +141,13 @@ static ws_cf omp_new_id(omp_thread *th) {
         th->next_id = __atomic_fetch_add(&omp_ids, OMP_IDS, __ATOMIC_RELAXED);
         th->end_id = th->next_id + OMP_IDS;
     }
-    return ws_id(0, th->next_id++);
+    return ws_id(omp_node->node, th->next_id++);
 }
 
 /* omp_site returns the site of a construct: address is a return address, or null. */
 static ws_site omp_site(omp_thread *th, int construct, const void *address) {
-    return wsc_site(th->t, wsc_code(omp_node, construct), address ? (const char *)address - 1 : 0, 0, 0, 0);
+    const void *call = address ? (const char *)address - 1 : 0;
+    return wsc_site(th->t, wsc_code(omp_node, OMP_FIRST + construct), call, 0, 0, 0);
 }
 
 /* omp_await adds an input to the next execution of a frame. */
@@ -194,15 +163,25 @@ static void omp_await(omp_frame *f, ws_df df) {
 }
 
 /* Waits, by which the DFs that stand for them are named. */
-enum { OMP_JOIN_BARRIER, OMP_JOIN_REGION, OMP_JOIN_TASKWAIT, OMP_JOIN_TASKGROUP, OMP_JOINS };
-static const char *const omp_join_names[OMP_JOINS] = {"barrier", "end of parallel region", "taskwait",
-                                                      "taskgroup"};
+enum {
+    OMP_JOIN_BARRIER,
+    OMP_JOIN_REGION,
+    OMP_JOIN_TASKWAIT,
+    OMP_JOIN_TASKGROUP,
+    OMP_JOIN_THREAD,
+    OMP_JOIN_CONDITION,
+    OMP_JOIN_SEMAPHORE,
+    OMP_JOINS
+};
+static const char *const omp_join_names[OMP_JOINS] = {
+    "barrier",       "end of parallel region", "taskwait", "taskgroup",
+    "end of thread", "condition variable",     "semaphore"};
 static ws_name omp_joins[OMP_JOINS]; /* defined when the trace is opened */
 
 /* omp_join returns the DF of a wait: what ended last of that which was waited for has made it. */
 static ws_df omp_join(omp_thread *th, const omp_last *last, int join) {
     if (!last->end) return 0;
-    int64_t identity[3] = {0, omp_joins[join],
+    int64_t identity[3] = {omp_node->node, omp_joins[join],
                            (int64_t)__atomic_add_fetch(&omp_df_ids, 1, __ATOMIC_RELAXED)};
     ws_df df = ws_define_df(omp_node->ctx, omp_joins[join], identity, 3);
     ws_df_create_at(th->s, last->end, df, 0, last->cf);

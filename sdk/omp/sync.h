@@ -99,11 +99,13 @@ static void omp_on_sync_region(int kind, int endpoint, ompt_data *parallel, ompt
 
 /* ---- Critical, locks, ordered, atomic ----------------------------------------------------------- */
 
-/* Who has a mutex: by its number, in a table in which what collides is not known. */
+/* Who has a mutex, or signalled last: by its number or address, in a table in which what collides is not
+ * known. */
 enum { OMP_MUTEXES = 4096, OMP_NO_WAIT = 300 }; /* ns: a mutex taken in less was free */
 static struct omp_mutex {
     uint64_t id;  /* atomic */
     ws_cf holder; /* atomic */
+    int64_t at;   /* atomic; of what is signalled: when */
 } omp_mutexes[OMP_MUTEXES];
 
 static struct omp_mutex *omp_mutex(uint64_t id) {

@@ -76,6 +76,11 @@
 #define WSC_UNUSED __attribute__((unused))
 #define WSC_THREAD static __thread __attribute__((tls_model("initial-exec"), unused))
 
+/* Workers of a node: 1, or -1 where every thread is one. */
+#ifndef WSC_WORKERS
+#define WSC_WORKERS 1
+#endif
+
 /* Levels of instrumentation (WHYSLOW_INSTRUMENT). Each includes the one before. WSC_AUTO is WSC_CALLS, and
  * functions if the program tells about them: its user has compiled it so that it does. */
 enum { WSC_SYNC, WSC_CALLS, WSC_LOCAL, WSC_FUNCTIONS, WSC_AUTO };
@@ -371,7 +376,7 @@ WSC_UNUSED static wsc_node *wsc_open(int number, int nodes, int per_process, con
                                      const char *missing) {
     ws_options opt;
     memset(&opt, 0, sizeof opt);
-    opt.node = number, opt.nodes = nodes, opt.workers = 1, opt.per_process = per_process;
+    opt.node = number, opt.nodes = nodes, opt.workers = WSC_WORKERS, opt.per_process = per_process;
     opt.hosts = hosts == wsc_node_0_knows ? 0 : hosts;
     opt.clock = "monotonic"; /* other processes probably run on the same host */
     opt.since = since, opt.since_cpu = cpu;

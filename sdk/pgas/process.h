@@ -13,11 +13,17 @@ enum {
     WSS_OPS
 };
 
-static const wsc_operation wss_ops[WSS_OPS] = {
+/* Operations that are no functions: numbered after these. */
+#ifndef WSS_MORE
+#define WSS_MORE
+#endif
+
+static const wsc_operation wss_ops[] = {
 #define WSS_NAME(NAME, KIND) {#NAME, WS_REGION_##KIND},
 #include WSS_NAMES
 #undef WSS_NAME
-};
+    WSS_MORE};
+enum { WSS_ALL_OPS = sizeof wss_ops / sizeof *wss_ops };
 
 static wsc_node *wss_node; /* of this process; null before the run-time system has started; atomic */
 static int wss_me, wss_pes; /* the number of the process, and how many there are */

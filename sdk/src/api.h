@@ -121,7 +121,8 @@ typedef struct ws_options {
     int node;              /* number of this node, 0 to 65535 */
     int nodes;             /* nodes of the whole run; default 1 */
     int workers;           /* workers per node, the same on all: streams 0 to workers-1; default 1;
-                              -1: as many as ws_worker_open is called for, one node only */
+                              -1: as many as ws_worker_open is called for; of several nodes, run.json
+                              then takes all to have as many as node 0 */
     int per_process;       /* nodes per OS process, for contexts sharing one; default 1 */
     const char *const *hosts; /* the host of each of the nodes; default: only this one's is told */
     size_t buffer_bytes;   /* size of a buffer, 1 KiB to 64 MiB; default 128 KiB [WHYSLOW_BUFFER, 64k, 1m] */

@@ -255,7 +255,7 @@ static int wsi_settings(ws_context *ctx, const ws_options *o) {
     ctx->per_process = o->per_process ? o->per_process : 1;
     ctx->manual = o->manual;
     if (ctx->nodes < 1 || ctx->nodes > 65536 || ctx->node < 0 || ctx->node >= ctx->nodes ||
-        ctx->per_process < 1 || o->workers < -1 || (ctx->growing && ctx->nodes > 1)) {
+        ctx->per_process < 1 || o->workers < -1) {
         wsi_fail(ctx, "node %d of %d with %d workers, %d nodes per process: impossible; see ws_options",
                  ctx->node, ctx->nodes, ctx->growing ? -1 : ctx->workers, ctx->per_process);
         return 0;

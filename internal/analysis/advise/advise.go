@@ -138,6 +138,9 @@ func (in Input) advice(f *facts) []Advice {
 			a.serial()
 			a.uneven()
 		}
+		if a.ofRanks() && a.Pattern != nil {
+			a.ofMessages()
+		}
 		a.parallelism()
 		a.fewerWorkers()
 	}

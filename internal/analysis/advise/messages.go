@@ -112,7 +112,7 @@ func (a *advisor) lateSender() {
 			words.Time(s.work), a.whoTookCores())
 		total = s.lost
 	}
-	a.add("late-sender", s.work/max(a.workers, 1), total, bound, a.lateEvidence(&s),
+	a.add("late-sender", s.work/max(int64(len(a.Pattern.Threads)), 1), total, bound, a.lateEvidence(&s),
 		words.Say("Threads waited %s (%s) for messages that had not been sent yet, mostly in %s.%s %s",
 			"Потоки ждали ещё не отправленных сообщений %s (%s), дольше всего в %s.%s %s", words.Time(s.lost),
 			a.share(s.lost), a.callPath(s.call), a.meanwhile(&s), how))

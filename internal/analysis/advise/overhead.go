@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/words"
@@ -222,6 +223,12 @@ func gaveUpPart(name string) bool {
 	return false
 }
 
+// ofPattern tells whether a part of W is a pattern of MPI's, of which other advice speaks.
+func (a *advisor) ofPattern(part string) bool {
+	return a.ofRanks() && a.Pattern != nil &&
+		slices.ContainsFunc(a.Pattern.Metrics, func(m pattern.Metric) bool { return m.ID == part })
+}
+
 // blocked: user code gave its core up, but not for other workers.
 func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
 	largest := slou.PartNone
@@ -265,7 +272,12 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		return
 	}
 	ns := w.NS - a.blocked(f, w) - a.goWaits(f, parts)
-	others := func(part string) bool { return !gaveUpPart(part) && !ofGo(part) }
+	others := func(part string) bool { return !gaveUpPart(part) && !ofGo(part) && !a.ofPattern(part) }
+	for _, p := range parts {
+		if !gaveUpPart(p.Name) && a.ofPattern(p.Name) {
+			ns -= p.NS
+		}
+	}
 	parts = slices.DeleteFunc(parts, func(p slou.Amount) bool { return !others(p.Name) })
 	if ns == 0 || len(parts) == 0 {
 		return

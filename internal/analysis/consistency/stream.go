@@ -108,7 +108,7 @@ func (s *stream) event(t int64, k trace.Kind, a []uint64) {
 	c.events++
 	// In OpenMP programs, whoever waited records what it waited for, once the wait is over.
 	run := c.r.Run() // nil without a run.json
-	late := k == trace.KindDFCreate && run != nil && run.Settings["program"] == "OpenMP"
+	late := k == trace.KindDFCreate && run != nil && model.ThreadsProgram(run.Settings["program"])
 	if t < s.last && !late {
 		s.found.add("time-back", s.node, s.id, t, "%v %d ns before the event before it, %v", s.name(k), s.last-t,
 			s.name(s.lastKind))

@@ -10,7 +10,8 @@ import (
 )
 
 // pieces divides the time of a thread in regions: what patterns explain is waiting, the rest belongs to the
-// class of the function or operation. Threads that execute CFs get the waiting only.
+// class of the function or operation. Threads that execute CFs get the waiting only or, in MPI programs,
+// what operations took.
 func (s *search) pieces(i int) []Piece {
 	t, class, charges := &s.r.Threads[i], s.class[i], s.charge[i]
 	slices.SortFunc(charges, compareCharges)
@@ -21,7 +22,8 @@ func (s *search) pieces(i int) []Piece {
 	for v := range t.Enter {
 		first[v+1] += first[v]
 	}
-	waitsOnly := s.m.Count[trace.KindCFStarted] > 0 // anywhere
+	tasks := s.m.Count[trace.KindCFStarted] > 0 // anywhere
+	waitsOnly := tasks && !s.m.MPI()
 	// about as many as there will be
 	room := len(charges)
 	if !waitsOnly {
@@ -35,7 +37,7 @@ func (s *search) pieces(i int) []Piece {
 		}
 		add := func(until int64, p Piece) {
 			p.From, p.To, p.Call = from, until, int(s.of[i][v])
-			if from < until && (p.Kind == Waits || !waitsOnly) {
+			if from < until && (p.Kind == Waits || !waitsOnly && !(tasks && p.Kind == Works)) {
 				out = append(out, p)
 			}
 			from = max(from, until)

@@ -189,8 +189,13 @@ func (d *divider) cutsBefore(t int64) {
 	for ; d.given < len(d.cuts) && d.cuts[d.given].From < t; d.given++ {
 		c := &d.cuts[d.given]
 		p := Piece{From: c.From, To: c.To, Factor: FactorOfCut(c), Name: c.Name, Consumer: c.CF}
-		if c.Blocked {
+		switch {
+		case c.Blocked:
 			p.Part, p.Name, p.Producer = partOfWait(c.Name), c.What, c.Holder
+		case p.Factor == FactorL:
+			if link, ok := parseLink(c.Name); ok {
+				p.Link, p.Name = link, ""
+			}
 		}
 		d.pass(p)
 	}
@@ -212,8 +217,13 @@ var factorOfPiece = [...]Factor{pattern.Waits: FactorW, pattern.Transfers: Facto
 
 // FactorOfCut gives the factor of what is cut out first.
 func FactorOfCut(c *model.Cut) Factor {
-	if c.Lost {
+	switch {
+	case c.Lost:
 		return FactorLoss
+	case c.Doing == model.Transferred:
+		return FactorL
+	case c.Doing == model.Operated:
+		return FactorO
 	}
 	return FactorW
 }

@@ -24,7 +24,8 @@ import (
 // same as in other runs; the code fragments are the regions.
 //
 // Where CFs run as well, the rule divides the time. Only the waits of the regions count: they are cut out
-// first, like those that a worker records itself.
+// first, like those that a worker records itself. Where the CFs are the threads of MPI ranks, everything that
+// MPI does is cut out: its waits are W, its transfers L, the rest of its operations O.
 
 // regions is what is known of the regions of a run; nil where it has none.
 type regions struct {
@@ -184,8 +185,9 @@ func parseLink(s string) (Link, bool) {
 func (d *divider) waits() []model.Wait {
 	var found []model.Wait
 	for i := range d.regions.pieces {
-		if p := &d.regions.pieces[i]; p.Kind == pattern.Waits && !d.sole {
-			found = append(found, model.Wait{Interval: model.Interval{From: p.From, To: p.To}, Name: p.Part})
+		if p := &d.regions.pieces[i]; p.Kind != pattern.Works && !d.sole {
+			found = append(found, model.Wait{Interval: model.Interval{From: p.From, To: p.To}, Name: p.Part,
+				Doing: doingOf[p.Kind]})
 		}
 	}
 	if len(found) == 0 {
@@ -197,6 +199,10 @@ func (d *divider) waits() []model.Wait {
 	slices.SortStableFunc(all, func(a, b model.Wait) int { return cmp.Compare(a.From, b.From) })
 	return all
 }
+
+// doingOf are the reasons why pieces of package pattern are cut out.
+var doingOf = [...]model.Doing{pattern.Waits: model.Waited, pattern.Transfers: model.Transferred,
+	pattern.Runs: model.Operated}
 
 // visits is how often a region was entered, as far as the search tells.
 func (g *regions) visits(region int) int64 {

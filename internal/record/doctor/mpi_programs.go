@@ -43,7 +43,7 @@ func examineMPIPrograms(ctx context.Context) []Finding {
 			" name it in " + launch.MPICC
 		return []Finding{f}
 	}
-	library, err := collectors.BuildMPI(ctx, compiler)
+	library, err := collectors.BuildMPI(ctx, compiler, false)
 	if err != nil {
 		return []Finding{f.bad(err.Error(), "'whyslow mpi' needs the library that records; name the compiler of"+
 			" your MPI in "+launch.MPICC)}

@@ -27,7 +27,7 @@ import (
 // Names are the names of the libraries that programs can be linked with: "gasp" and "shmem".
 var Names = []string{"gasp", "shmem"}
 
-// folders has the folder of sources of each library that Build makes; that of another one has its name.
+// folders has the folder of sources of each library that Build makes.
 var folders = map[string]string{"gasp": "pgas", "shmem": "pgas", "omp": "omp"}
 
 // Build compiles libwhyslow-NAME.so, or finds it in the user's cache, and returns its path. It compiles
@@ -42,9 +42,13 @@ func Build(ctx context.Context, name string) (string, error) {
 }
 
 // BuildMPI is Build for libwhyslow-mpi, with the compiler of an MPI, such as mpicc: the library fits that
-// MPI.
-func BuildMPI(ctx context.Context, compiler []string) (string, error) {
-	return shared(ctx, "mpi", compiler)
+// MPI. threads: the library that records OpenMP, too.
+func BuildMPI(ctx context.Context, compiler []string, threads bool) (string, error) {
+	name := "mpi"
+	if threads {
+		name = "mpi-omp"
+	}
+	return shared(ctx, name, compiler)
 }
 
 // shared makes a shared library.
@@ -78,12 +82,12 @@ func library(name, suffix, code string) (compile.Program, error) {
 	}
 	sources := map[string]string{headerFile: sdk.Header}
 	parts := []embed.FS{sdk.PGAS}
-	folder := cmp.Or(folders[name], name)
+	folder := cmp.Or(folders[name], "mpi")
 	switch folder {
 	case "omp":
 		parts = append(parts, sdk.OMP)
 	case "mpi":
-		parts = append(parts, sdk.MPI)
+		parts = append(parts, sdk.MPI, sdk.OMP)
 	}
 	for _, part := range parts {
 		err = fs.WalkDir(part, ".", func(file string, e fs.DirEntry, err error) error {
@@ -120,7 +124,7 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 		return err
 	}
 	command := cmp.Or(strings.Join(compiler, " "), "cc")
-	if command, _, _ = strings.Cut(command, " "); name == "mpi" && strings.HasPrefix(err.Error(), command+":") {
+	if command, _, _ = strings.Cut(command, " "); strings.HasPrefix(name, "mpi") && strings.HasPrefix(err.Error(), command+":") {
 		return fmt.Errorf("no compiler of MPI programs: %s was not found; install it (apt-get install libopenmpi-dev)"+
 			" or name one in the environment variable MPICC", command)
 	} else if strings.HasPrefix(err.Error(), command+":") {

@@ -49,6 +49,11 @@ func (l *Launch) End(dir string, outcome error, check func(r *trace.Reader) erro
 	if err := tellEnd(dir, outcome); err != nil {
 		return console.BadInput(err)
 	}
+	if l.mpi != nil && l.omp != nil {
+		if err := tellWorkers(dir); err != nil {
+			return console.BadInput(err)
+		}
+	}
 	r, err := trace.Open(dir)
 	switch {
 	case errors.Is(err, trace.ErrNothingWhole):
@@ -72,11 +77,11 @@ func (l *Launch) nothing() string {
 	if l.Program != "" {
 		name = l.Program
 	}
-	if l.omp != nil {
-		return l.omp.nothing(name)
-	}
 	if l.mpi != nil {
 		return l.mpi.nothing(name)
+	}
+	if l.omp != nil {
+		return l.omp.nothing(name)
 	}
 	return fmt.Sprintf("nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it statically"+
 		" (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)
@@ -115,6 +120,32 @@ func tellEnd(dir string, outcome error) error {
 			info.Message = "; PE 0: " + info.Message
 		}
 		info.Exit, info.Message = launcher.ExitCode(), outcome.Error()+info.Message
+	}
+	return trace.WriteRunInfo(dir, info)
+}
+
+// tellWorkers writes into run.json how many workers each node has, where node 0 knew its own number only. Each
+// worker begins with onProgramStarted.
+func tellWorkers(dir string) error {
+	r, err := trace.Open(dir)
+	if err != nil {
+		return nil // End says what is wrong
+	}
+	defer r.Close()
+	workers := map[int]int{}
+	for _, s := range r.Streams() {
+		if s.Started {
+			workers[s.Node] = max(workers[s.Node], s.Stream+1)
+		}
+	}
+	info, err := trace.ReadRunInfo(dir)
+	if err != nil {
+		return nil // likewise
+	}
+	for i := range info.Nodes {
+		if n := workers[info.Nodes[i].Node]; n > 0 {
+			info.Nodes[i].Workers = n
+		}
 	}
 	return trace.WriteRunInfo(dir, info)
 }

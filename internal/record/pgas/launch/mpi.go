@@ -28,11 +28,7 @@ func NewMPI(ctx context.Context, words []string) (*Launch, error) {
 	if err := l.look(ctx, words); err != nil {
 		return nil, err
 	}
-	path := l.Program
-	if found, err := exec.LookPath(path); err == nil {
-		path = found
-	}
-	l.mpi.library = mpiLibrary(path)
+	l.mpi.library = mpiLibrary(l.programPath())
 	names := []string{"mpicc"} // Debian has those of several implementations under names of their own
 	switch {
 	case strings.HasPrefix(l.mpi.library, "libmpich") || l.mpi.library == "libmpi.so.12":
@@ -51,6 +47,24 @@ func NewMPI(ctx context.Context, words []string) (*Launch, error) {
 		l.mpi.compiler = named
 	}
 	return l, nil
+}
+
+// programPath is the file of the program, or its name where there is none.
+func (l *Launch) programPath() string {
+	if found, err := exec.LookPath(l.Program); err == nil {
+		return found
+	}
+	return l.Program
+}
+
+// WithThreads has the threads of an MPI program's ranks recorded, too. note says what is done about its
+// OpenMP, "" if nothing needs to be.
+func (l *Launch) WithThreads() (note string, err error) { return l.WithOpenMP(l.programPath()) }
+
+// Threaded tells whether the program links OpenMP.
+func (l *Launch) Threaded() bool {
+	runtime, err := runtimeOf(l.programPath())
+	return err == nil && runtime != Unknown
 }
 
 // MPICompiler is the command that compiles for the MPI of the program.

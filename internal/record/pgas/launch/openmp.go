@@ -34,32 +34,40 @@ type openMP struct {
 // NewOpenMP looks at the command of a user who wants an OpenMP program recorded: which run-time system does
 // it link? note says what is done about that, "" if nothing needs to be.
 func NewOpenMP(words []string) (l *Launch, note string, err error) {
-	l = &Launch{Words: slices.Clone(words), launcher: -1, Program: words[0], omp: &openMP{}}
+	l = &Launch{Words: slices.Clone(words), launcher: -1, Program: words[0]}
 	if l.Path, err = exec.LookPath(words[0]); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			err = fmt.Errorf("%s: no such command", words[0])
 		}
 		return nil, "", err
 	}
-	o := l.omp
-	if o.runtime, err = runtimeOf(l.Path); err != nil {
-		return nil, "", fmt.Errorf("%s %w", words[0], err)
+	if note, err = l.WithOpenMP(l.Path); err != nil {
+		return nil, "", err
 	}
+	return l, note, nil
+}
+
+// WithOpenMP has the OpenMP of the program recorded, which is the file at path. note is that of NewOpenMP.
+func (l *Launch) WithOpenMP(path string) (note string, err error) {
+	o := &openMP{}
+	if o.runtime, err = runtimeOf(path); err != nil {
+		return "", fmt.Errorf("%s %w", l.Program, err)
+	}
+	l.omp = o
 	if o.runtime == LLVM || o.runtime == Intel {
-		return l, "", nil
+		return "", nil
 	}
 	o.libomp = FindLibomp()
 	switch {
 	case o.runtime != GCC:
+		return "", nil
 	case o.libomp == "":
-		return nil, "", fmt.Errorf("%s links %s, which reports nothing to tools, and LLVM's libomp.so.5, which can run it"+
+		return "", fmt.Errorf("%s links %s, which reports nothing to tools, and LLVM's libomp.so.5, which can run it"+
 			" too, was not found: install libomp5 (apt-get install libomp5), or add its folder to LD_LIBRARY_PATH",
-			words[0], GCC)
-	default:
-		note = fmt.Sprintf("%s links %s, which reports nothing to tools: it runs on LLVM's, %s, instead", words[0], GCC,
-			o.libomp)
+			l.Program, GCC)
 	}
-	return l, note, nil
+	return fmt.Sprintf("%s links %s, which reports nothing to tools: it runs on LLVM's, %s, instead", l.Program, GCC,
+		o.libomp), nil
 }
 
 // preloaded is what is loaded before the program's own libraries.
@@ -77,7 +85,7 @@ func (o *openMP) nothing(program string) string {
 			" has no tools interface (OMPT, from LLVM 8 on)", program, o.runtime)
 	}
 	return fmt.Sprintf("nothing was recorded: %s does not use OpenMP (was it compiled with -fopenmp?), or it never came"+
-		" to an OpenMP construct", program)
+		" to an OpenMP construct, and it made no thread", program)
 }
 
 // runtimeOf tells which run-time system a program links. An error continues a sentence that begins with its

@@ -258,6 +258,9 @@ func (d *declarations) within(of dwarf.Offset, rest uint64) (path string) {
 			if !ok {
 				return path + plus(rest)
 			}
+			if rest == 0 && reserved(name) { // a mutex is what the program calls it, not its first member
+				return path
+			}
 			path += name
 			rest -= at
 			next = member
@@ -267,6 +270,11 @@ func (d *declarations) within(of dwarf.Offset, rest uint64) (path string) {
 		of = next
 	}
 	return path + plus(rest)
+}
+
+// reserved tells whether ".NAME" is a member of one of the C or C++ library's own types.
+func reserved(name string) bool {
+	return len(name) > 2 && name[1] == '_' && (name[2] == '_' || name[2] >= 'A' && name[2] <= 'Z')
 }
 
 // children calls f for what is directly within an entry, until it returns false. What cannot be read is left
