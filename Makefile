@@ -87,6 +87,7 @@ PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo no
 	command -v dot >/dev/null || echo graphviz; command -v gdb >/dev/null || echo gdb; \
 	{ $(HAVE_OTF2) && command -v otf2-print && /usr/bin/python3 -c 'import otf2'; } >/dev/null 2>&1 || echo $(OTF2_PACKAGES); \
 	{ command -v clang-16 && test -e /usr/lib/llvm-16/lib/libomp.so.5; } >/dev/null || echo clang-16 libomp-16-dev; \
+	command -v mpicc.mpich >/dev/null || echo mpich libmpich-dev; \
 	{ $(HAVE_MPI) && $(HAVE_SHMEM); } || echo $(MPI_PACKAGES))
 tools:
 	@missing="$(PACKAGES)"; test -z "$$missing" || { \

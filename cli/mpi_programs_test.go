@@ -165,6 +165,24 @@ func TestMPICalls(t *testing.T) {
 	checkCalls(t, stdout, found)
 }
 
+// TestMPICH is TestMPICalls with the other implementation of MPI, which has partitioned messages.
+func TestMPICH(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mpicc.mpich", "mpiexec.mpich"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("no MPICH here: apt-get install mpich libmpich-dev")
+		}
+	}
+	source := mpiProgram(t, "../testdata/mpi/calls.c")
+	source.Name, source.Compiler = "calls-mpich", []string{"mpicc.mpich"}
+	program := cctest.Make(t, source)
+	stdout, text := recordedBy(t, "whyslow mpi -q --json=report.json -o run.trace -- mpiexec.mpich -n 2 "+program)
+	if !strings.Contains(stdout, "MPI_Psend_init 1\n") {
+		t.Errorf("no partitioned message: %s", stdout)
+	}
+	checkCalls(t, stdout, patternsIn(t, text))
+}
+
 // checkCalls compares what calls.c says it called with what was recorded.
 func checkCalls(t *testing.T, stdout string, found *pattern.Result) {
 	t.Helper()

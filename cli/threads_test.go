@@ -35,8 +35,8 @@ func recordedThreads(t *testing.T, command string) (stdout string, r *blockedRep
 	return stdout, r
 }
 
-// waited is how long a consumer waited in a factor, because of a producer, for something.
-func (r *blockedReport) waited(factor, part, producer, consumer, what string) (ns int64) {
+// because is how long a consumer waited in a factor, because of a producer, for something.
+func (r *blockedReport) because(factor, part, producer, consumer, what string) (ns int64) {
 	for _, c := range r.Causes {
 		if c.Factor == factor && (part == "" || c.Part == part) && strings.HasPrefix(c.Producer, producer) &&
 			strings.HasPrefix(c.Consumer, consumer) && strings.Contains(c.What, what) {
@@ -46,8 +46,8 @@ func (r *blockedReport) waited(factor, part, producer, consumer, what string) (n
 	return ns
 }
 
-// near tells whether a time is what the program's own clock said. A thread that is woken may get its core late.
-func near(got, want int64) bool {
+// asTold tells whether a time is what the program's own clock said. A thread that is woken may get its core late.
+func asTold(got, want int64) bool {
 	room := max(want/4, 10_000_000)
 	return got > want-room && got < want+room
 }
@@ -65,18 +65,18 @@ func TestThreads(t *testing.T) {
 		return waited, r
 	}
 	waited, r := run("lock")
-	if got := r.waited("W", "lock", "thread threads.c:29", "thread threads.c:37", "queue_lock"); !near(got, waited) {
+	if got := r.because("W", "lock", "thread threads.c:29", "thread threads.c:37", "queue_lock"); !asTold(got, waited) {
 		t.Errorf("waited for the holder of queue_lock %d ns, by the program's own clock %d:\n%+v", got, waited, r.Causes)
 	}
 	waited, r = run("semaphore")
-	if got := r.waited("S", "", "thread threads.c:47", "main thread", ""); !near(got, waited) {
+	if got := r.because("S", "", "thread threads.c:47", "main thread", ""); !asTold(got, waited) {
 		t.Errorf("starved by the thread that posts a semaphore %d ns, by its own clock %d:\n%+v", got, waited, r.Causes)
 	}
 	_, r = run("naps")
-	if got := r.waited("W", "sleep", "", "thread threads.c:65", ""); got < 40_000_000 {
+	if got := r.because("W", "sleep", "", "thread threads.c:65", ""); got < 40_000_000 {
 		t.Errorf("slept %d ns:\n%+v", got, r.Causes)
 	}
-	if got := r.waited("W", "io", "", "thread threads.c:65", "pipe:"); got < 5_000_000 {
+	if got := r.because("W", "io", "", "thread threads.c:65", "pipe:"); got < 5_000_000 {
 		t.Errorf("waited for a pipe %d ns:\n%+v", got, r.Causes)
 	}
 	for _, how := range []string{"leaves", "fork"} {
@@ -118,7 +118,7 @@ func TestThreadsOfCPP(t *testing.T) {
 	if _, err := fmt.Sscan(stdout, &waited, &sum); err != nil || sum != 3 {
 		t.Fatalf("%q: %v", stdout, err)
 	}
-	if got := r.waited("S", "", "thread queue.cpp:36", "thread queue.cpp:46", ""); !near(got, waited) {
+	if got := r.because("S", "", "thread queue.cpp:36", "thread queue.cpp:46", ""); !asTold(got, waited) {
 		t.Errorf("the consumer starved because of the producer for %d ns, by its own clock %d:\n%+v", got, waited,
 			r.Causes)
 	}

@@ -202,6 +202,45 @@ WSM_API int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int from, int
     return result;
 }
 
+#if MPI_VERSION >= 4
+
+/* Partitioned messages: their parts become ready one by one. They are sent when they are started, whole. */
+WSM_API int MPI_Psend_init(const void *buf, int parts, MPI_Count count, MPI_Datatype type, int to, int tag,
+                           MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+    wsc_call c = WSM_ENTER(MPI_Psend_init);
+    wsm_comm *m = wsm_of(comm);
+    int result = PMPI_Psend_init(buf, parts, count, type, to, tag, comm, info, request);
+    int64_t bytes = wsm_bytes((int64_t)count * parts, type);
+    wsm_request r = {0, WSM_SENDS, 1, 0, 0, 0, bytes, wsm_peer(m, to), tag, m, 0};
+    if (result == MPI_SUCCESS && to != MPI_PROC_NULL) wsm_remember(wsm_handle(*request), r);
+    wss_leave(&c);
+    return result;
+}
+
+WSM_API int MPI_Precv_init(void *buf, int parts, MPI_Count count, MPI_Datatype type, int from, int tag,
+                           MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+    wsc_call c = WSM_ENTER(MPI_Precv_init);
+    wsm_comm *m = wsm_of(comm);
+    int result = PMPI_Precv_init(buf, parts, count, type, from, tag, comm, info, request);
+    int64_t bytes = wsm_bytes((int64_t)count * parts, type);
+    wsm_request r = {0, WSM_PARTS, 1, 0, 0, 0, bytes, wsm_peer(m, from), tag, m, 0};
+    if (result == MPI_SUCCESS && from != MPI_PROC_NULL) wsm_remember(wsm_handle(*request), r);
+    wss_leave(&c);
+    return result;
+}
+
+WSM_PLAIN(MPI_Pready, (int part, MPI_Request request), (part, request))
+WSM_PLAIN(MPI_Pready_range, (int first, int last, MPI_Request request), (first, last, request))
+
+WSM_API int MPI_Parrived(MPI_Request request, int part, int *flag) {
+    wsc_call c = wss_enter_poll(WSS_OP_MPI_Parrived, WSM_CALLER, flag);
+    int result = PMPI_Parrived(request, part, flag);
+    wss_leave_poll(&c, WSS_OP_MPI_Parrived, WSM_CALLER, flag, result != MPI_SUCCESS || *flag, wss_end(&c));
+    return result;
+}
+
+#endif
+
 /* wsm_start_one records that a persistent request is started. */
 static void wsm_start_one(const wsc_call *c, MPI_Request request) {
     wsm_request r;
@@ -235,6 +274,9 @@ static void wsm_complete(const wsc_call *c, int64_t end, uintptr_t handle, const
     } else if (end && r.kind == WSM_RECEIVES) {
         PMPI_Test_cancelled(status, &cancelled);
         if (!cancelled) wsm_arrived(c, end, r.comm, status, r.number, r.posted);
+    } else if (end && r.kind == WSM_PARTS && r.peer >= 0) { /* its status says less than it does */
+        ws_received_at(c->s, end, r.peer, r.bytes, r.tag, r.comm->id, r.number,
+                       r.posted && r.posted < end ? end - r.posted : 0);
     }
     wsm_release(r.comm);
 }

@@ -31,6 +31,8 @@
 
 #include "../pgas/collect.h"
 
+#include <mpi.h>
+
 #ifdef WSM_OPENMP
 #include "../omp/constructs.h"
 #define WSS_MORE OMP_CONSTRUCT_LIST
@@ -42,8 +44,6 @@
 
 #include "../pgas/clocks.h"
 #include "../pgas/functions.h"
-
-#include <mpi.h>
 
 #ifdef WSM_OPENMP
 #define OMP_ATTACHED
