@@ -59,7 +59,7 @@ func TestThreads(t *testing.T) {
 	program := threadsProgram(t, "../testdata/threads/threads.c", "cc")
 	run := func(how string) (waited int64, r *blockedReport) {
 		stdout, r := recordedThreads(t, program+" "+how)
-		if _, err := fmt.Sscan(stdout, &waited); err != nil {
+		if _, err := fmt.Sscan(strings.TrimPrefix(stdout, "child\n"), &waited); err != nil {
 			t.Fatalf("%s: %q: %v", how, stdout, err)
 		}
 		return waited, r
@@ -76,7 +76,7 @@ func TestThreads(t *testing.T) {
 	if got := r.because("W", "sleep", "", "thread threads.c:65", ""); got < 40_000_000 {
 		t.Errorf("slept %d ns:\n%+v", got, r.Causes)
 	}
-	if got := r.because("W", "io", "", "thread threads.c:65", "pipe:"); got < 5_000_000 {
+	if got := r.because("W", "io", "", "thread threads.c:65", "pipe "); got < 5_000_000 {
 		t.Errorf("waited for a pipe %d ns:\n%+v", got, r.Causes)
 	}
 	for _, how := range []string{"leaves", "fork"} {

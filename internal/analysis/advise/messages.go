@@ -24,6 +24,7 @@ func (a *advisor) ofMessages() {
 	a.serialChain()
 	a.joinMessages()
 	a.hideMessages()
+	a.hideCollectives()
 }
 
 // lateIn sums up who was late in some patterns: the sums of all, the one who made others wait longest, with
@@ -234,4 +235,37 @@ func (a *advisor) hideMessages() {
 			"Потоки простаивали %s (%s), пока сообщения передавались или копировались, дольше всего в %s. Начинайте "+
 				"их заранее (`MPI_Isend`, `MPI_Irecv`), обрабатывайте то, что уже есть, и ждите (`MPI_Waitall`) там, "+
 				"где данные нужны.", words.Time(total), a.share(total), a.callPath(all.Call)))
+}
+
+// nonBlocking are collectives that have a form which only begins them.
+var nonBlocking = map[string]string{"MPI_Bcast": "MPI_Ibcast", "MPI_Scatter": "MPI_Iscatter",
+	"MPI_Scatterv": "MPI_Iscatterv", "MPI_Gather": "MPI_Igather", "MPI_Gatherv": "MPI_Igatherv",
+	"MPI_Allgather": "MPI_Iallgather", "MPI_Allgatherv": "MPI_Iallgatherv", "MPI_Alltoall": "MPI_Ialltoall",
+	"MPI_Alltoallv": "MPI_Ialltoallv", "MPI_Reduce": "MPI_Ireduce", "MPI_Allreduce": "MPI_Iallreduce",
+	"MPI_Scan": "MPI_Iscan"}
+
+// hideCollectives: threads compute right after collectives, in which they waited.
+func (a *advisor) hideCollectives() {
+	best, total := largest(a.Pattern.Collectives, func(c *pattern.Collective) int64 {
+		if nonBlocking[a.region(c.Call).Name] == "" {
+			return 0
+		}
+		return c.HideNS
+	})
+	if best == nil {
+		return
+	}
+	begin := nonBlocking[a.region(best.Call).Name]
+	a.addTime("hide-collectives", total,
+		words.Say("This is the time in the collective or the computation after it, whichever is shorter: no more can "+
+			"overlap. It takes computation that needs no result, and a library that goes on meanwhile.",
+			"Это время операции или вычислений после неё, смотря что короче: больше совместить нельзя. Нужны "+
+				"вычисления, которым не нужен результат, и библиотека, которая работает тем временем."),
+		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,
+			"computed_ns": best.AheadNS, "overlap_ns": best.HideNS}, words.Say(
+			"Threads spent %s in %s, and computed for %s right after it, before the next call of MPI. As far as that "+
+				"needs no result, begin the collective before it (`%s`) and wait after it (`MPI_Wait`).",
+			"Потоки провели %s в %s и сразу после этого, до следующего вызова MPI, вычисляли %s. Если для этого не "+
+				"нужен результат, начинайте операцию до вычислений (`%s`) и ждите после них (`MPI_Wait`).",
+			words.Time(best.NS), a.callPath(best.Call), words.Time(best.AheadNS), begin))
 }

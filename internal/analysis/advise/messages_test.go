@@ -22,6 +22,7 @@ const (
 	mpiSend
 	mpiSsend
 	mpiRecv
+	mpiAllreduce
 )
 
 func (r *mpiRun) event(n int, format string, args ...any) {
@@ -63,6 +64,17 @@ func (r *mpiRun) recv(n, from, tag, until int) {
 	})
 }
 
+// allReduce is a collective of all ranks that takes so long.
+func (r *mpiRun) allReduce(takes int) {
+	for n := range r.at {
+		r.in(n, mpiAllreduce, func() {
+			r.event(n, `Sync.onCollective kind=all-reduce sync="" start=0 stride=1 size=%d root=-1 sent=8 received=8`,
+				len(r.at))
+			r.at[n] += takes
+		})
+	}
+}
+
 // mpiText is the trace of what f does with so many ranks.
 func mpiText(ranks int, f func(r *mpiRun)) string {
 	r := &mpiRun{at: make([]int, ranks), events: make([][]string, ranks)}
@@ -80,7 +92,7 @@ func mpiText(ranks int, f func(r *mpiRun)) string {
 	for n := range ranks {
 		fmt.Fprintf(&b, "#node %d\n", n)
 		for i, c := range []string{"main function", "solve function", "MPI_Send message", "MPI_Ssend message",
-			"MPI_Recv message"} {
+			"MPI_Recv message", "MPI_Allreduce collective"} {
 			fmt.Fprintf(&b, "#code %d %s\n#site %[1]d code=%[1]d at=cg.c:%[3]d:0\n", i+1, c, 10*(i+1))
 		}
 		fmt.Fprintf(&b, "%s\n%d Region.onExited 1\n%[2]d Global.onProgramFinished\n", strings.Join(r.events[n], "\n"),
@@ -145,6 +157,23 @@ var mpiCases = []struct {
 		fault: func(r *mpiRun) { row(r, 10) }, noFault: func(r *mpiRun) { row(r, 1) }},
 	{id: "hide-messages", ranks: 2, gain: 20 * 501, words: []string{"`MPI_Irecv`", "MPI_Recv"},
 		fault: func(r *mpiRun) { transfer(r, 500) }, noFault: func(r *mpiRun) { transfer(r, 1) }},
+	{id: "hide-collectives", ranks: 2, gain: 20 * 2 * 300, words: []string{"`MPI_Iallreduce`", "12.0 ms", "20.0 ms"},
+		fault: func(r *mpiRun) {
+			for range 20 {
+				r.allReduce(300)
+				r.work(0, 500)
+				r.work(1, 500)
+			}
+		},
+		noFault: func(r *mpiRun) { // nothing is computed before the next operation
+			for range 20 {
+				r.work(0, 500)
+				r.work(1, 500)
+				r.allReduce(300)
+				r.send(0, 1, 0, 1)
+				r.recv(1, 0, 0, r.at[0])
+			}
+		}},
 }
 
 // exchange is 20 steps in which rank 0 sends to rank 1 what it has worked at.

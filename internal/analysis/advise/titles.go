@@ -81,6 +81,8 @@ var titles = map[string]words.Phrase{
 		"Много мелких сообщений одному получателю: объединяйте их"},
 	"hide-messages": {"Threads stand still while messages are under way",
 		"Потоки простаивают, пока сообщения в пути"},
+	"hide-collectives": {"Threads compute right after collectives: let both overlap",
+		"Потоки вычисляют сразу после коллективных операций: совместите одно с другим"},
 }
 
 // setGain says what following advice would give, and what part of the run's time that is, or else of the

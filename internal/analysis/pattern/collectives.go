@@ -25,6 +25,8 @@ func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 	for k, e := range in.members {
 		c.Bytes += s.r.Record(e).Sent
 		c.NS += in.left[k] - in.begun[k]
+		ahead := s.ahead(e)
+		c.AheadNS, c.HideNS = c.AheadNS+ahead, c.HideNS+min(ahead, in.left[k]-in.begun[k])
 		last, ns := s.before(e)
 		follows, between = follows && isBarrierEnd(last), max(between, ns)
 		precedes = precedes && s.precedesBarrier(e)
@@ -73,6 +75,17 @@ func (s *search) before(e model.Member) (last *model.Collective, ns int64) {
 		}
 	}
 	return last, t.Enter[first.Visit] - t.Exit[last.Visit]
+}
+
+// ahead is how long a thread computes after a collective, up to its next operation.
+func (s *search) ahead(e model.Member) int64 {
+	t, c := &s.r.Threads[e.Thread], s.r.Record(e)
+	for v := int(c.Visit) + 1; v < len(t.Enter); v++ {
+		if s.class[e.Thread][v] != uint8(s.f.program) {
+			return max(0, t.Enter[v]-t.Exit[c.Visit])
+		}
+	}
+	return max(0, t.End-t.Exit[c.Visit])
 }
 
 // precedesBarrier tells whether a thread entered a barrier of the same group soon after it left a collective.

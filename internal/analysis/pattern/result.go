@@ -183,6 +183,9 @@ type Collective struct {
 	// Of barriers too: how many all members entered soon after a barrier, FollowsNS at most, and how many they
 	// left so soon before one.
 	Follows, Precedes, FollowsNS int64 `json:"-"`
+	// AheadNS is how long the members computed after it, up to their next operations, and HideNS the shorter of
+	// that and of the time in it, member by member: what could overlap at most.
+	AheadNS, HideNS int64 `json:"-"`
 }
 
 // Transfer is the blocking one-sided transfers at a call path.

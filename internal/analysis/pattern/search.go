@@ -317,5 +317,6 @@ func (c Collective) plus(o Collective) Collective {
 	c.AfterBarrier, c.BetweenNS = c.AfterBarrier+o.AfterBarrier, max(c.BetweenNS, o.BetweenNS)
 	c.Follows, c.Precedes = c.Follows+o.Follows, c.Precedes+o.Precedes
 	c.FollowsNS = max(c.FollowsNS, o.FollowsNS)
+	c.AheadNS, c.HideNS = c.AheadNS+o.AheadNS, c.HideNS+o.HideNS
 	return c
 }
