@@ -24,7 +24,7 @@
  *   - A call is located by its return address, and the program's functions are recorded, as by shmem.c. */
 
 /* With WSM_OPENMP the library records OpenMP, too, through OMPT (../omp/omp.c), into the same trace. Every
- * thread of a rank is a worker of its node; what it executes are CFs, and calls of MPI are regions in them. */
+ * thread of a rank is a worker of its node; what it executes are CFs, and calls of MPI regions in them. */
 #ifdef WSM_OPENMP
 #define WSC_WORKERS (-1)
 #endif

@@ -49,12 +49,14 @@ static void messages(void) {
         while (!flag) MPI_Improbe(0, 2, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
         CALL(MPI_Mrecv, value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
         CHECK(value[0] == 2);
-        for (int i = 0; i < 4; i++) CALL(MPI_Irecv, &value[i], 1, MPI_INT, 0, 3 + i, MPI_COMM_WORLD, &request[i]);
+        for (int i = 0; i < 4; i++)
+            CALL(MPI_Irecv, &value[i], 1, MPI_INT, 0, 3 + i, MPI_COMM_WORLD, &request[i]);
         for (int i = 0; i < 4; i++) {
             CALL(MPI_Waitany, 4, request, &place, MPI_STATUS_IGNORE);
             CHECK(value[place] == 3 + place);
         }
-        for (int i = 0; i < 4; i++) CALL(MPI_Irecv, &value[i], 1, MPI_INT, 0, 7 + i, MPI_COMM_WORLD, &request[i]);
+        for (int i = 0; i < 4; i++)
+            CALL(MPI_Irecv, &value[i], 1, MPI_INT, 0, 7 + i, MPI_COMM_WORLD, &request[i]);
         for (int left = 2; left > 0;) { /* two by one way, the rest by another */
             MPI_Testany(4, request, &place, &flag, MPI_STATUS_IGNORE);
             if (!flag) continue;
@@ -65,7 +67,8 @@ static void messages(void) {
             MPI_Testsome(4, request, &n, places, MPI_STATUSES_IGNORE);
             for (int i = 0; i < n; i++) CHECK(value[places[i]] == 7 + places[i]);
         }
-        for (int i = 0; i < 4; i++) CALL(MPI_Irecv, &value[i], 1, MPI_INT, 0, 11 + i, MPI_COMM_WORLD, &request[i]);
+        for (int i = 0; i < 4; i++)
+            CALL(MPI_Irecv, &value[i], 1, MPI_INT, 0, 11 + i, MPI_COMM_WORLD, &request[i]);
         CALL(MPI_Waitsome, 1, &request[2], &n, places, MPI_STATUSES_IGNORE);
         CHECK(n == 1 && value[2] == 13);
         for (flag = 0; !flag;) MPI_Testall(4, request, &flag, MPI_STATUSES_IGNORE);
@@ -167,8 +170,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     if (n != 2) MPI_Abort(MPI_COMM_WORLD, 2);
     other = 1 - me;
-    static const char *const order[] = {"MPI_Send", "MPI_Mprobe", "MPI_Mrecv", "MPI_Imrecv", "MPI_Wait", "MPI_Irecv",
-                                        "MPI_Waitany", "MPI_Waitsome"}; /* the same on both */
+    static const char *const order[] = {"MPI_Send", "MPI_Mprobe", "MPI_Mrecv", "MPI_Imrecv", "MPI_Wait",
+                                        "MPI_Irecv", "MPI_Waitany", "MPI_Waitsome"}; /* the same on both */
     for (unsigned i = 0; i < sizeof order / sizeof *order; i++) called[names++].name = order[i];
 #if MPI_VERSION >= 4
     static const char *const more[] = {"MPI_Psend_init", "MPI_Precv_init", "MPI_Pready", "MPI_Start"};

@@ -1,5 +1,5 @@
-/* Ranks with two threads each, which call MPI outside of parallel regions and inside of them. Rank 1 waits for
- * rank 0, which spins before it sends; it prints how long, by its own clock: the messages are times. */
+/* Ranks with two threads each, which call MPI outside of parallel regions and inside of them. Rank 1 waits
+ * for rank 0, which spins before it sends; it prints how long, by its own clock: the messages are times. */
 
 #include <mpi.h>
 #include <omp.h>
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     waited = pass(me, 60, 1); /* outside of regions */
     long long of[2] = {0, 0};
 #pragma omp parallel num_threads(2)
-    of[omp_get_thread_num()] = pass(me, omp_get_thread_num() ? 50 : 30, 2 + omp_get_thread_num()); /* inside */
+    of[omp_get_thread_num()] = pass(me, omp_get_thread_num() ? 50 : 30, 2 + omp_get_thread_num());
 #pragma omp parallel num_threads(2)
     {
         spin(5);

@@ -1,4 +1,4 @@
-// A consumer waits for a producer, three times, as programs in C++ do. It prints for how long, in nanoseconds.
+// A consumer waits for a producer, three times, as programs in C++ do. It prints how long, in nanoseconds.
 
 #include <chrono>
 #include <condition_variable>

@@ -1,5 +1,5 @@
-/* Threads that wait on purpose; the first argument says how. Where it prints a number, that is how long a thread
- * waited by the program's own clock, in nanoseconds. */
+/* Threads that wait on purpose; the first argument says how. Where it prints a number, that is how long
+ * a thread waited by the program's own clock, in nanoseconds. */
 
 #include <pthread.h>
 #include <semaphore.h>
