@@ -107,7 +107,7 @@ func (o *runOptions) checkOrder(f *pflag.FlagSet, c *crew.Crew) error {
 	return nil
 }
 
-// childFlags are the flags that another run is started with: of those given the ones that it has, too.
+// childFlags are the given flags that another run takes, too.
 func childFlags(f *pflag.FlagSet, has func(flag string) bool) (list []string) {
 	f.Visit(func(x *pflag.Flag) {
 		if !has(x.Name) {
