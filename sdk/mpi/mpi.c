@@ -35,7 +35,7 @@
 
 #ifdef WSM_OPENMP
 #include "../omp/constructs.h"
-#define WSS_MORE OMP_CONSTRUCT_LIST
+#define WSS_MORE_OPS OMP_CONSTRUCT_LIST
 #define OMP_FIRST WSS_OPS
 #endif
 

@@ -14,15 +14,15 @@ enum {
 };
 
 /* Operations that are no functions: numbered after these. */
-#ifndef WSS_MORE
-#define WSS_MORE
+#ifndef WSS_MORE_OPS
+#define WSS_MORE_OPS
 #endif
 
 static const wsc_operation wss_ops[] = {
 #define WSS_NAME(NAME, KIND) {#NAME, WS_REGION_##KIND},
 #include WSS_NAMES
 #undef WSS_NAME
-    WSS_MORE};
+    WSS_MORE_OPS};
 enum { WSS_ALL_OPS = sizeof wss_ops / sizeof *wss_ops };
 
 static wsc_node *wss_node; /* of this process; null before the run-time system has started; atomic */
