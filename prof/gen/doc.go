@@ -96,12 +96,10 @@ func eventsDoc() ([]byte, error) {
 		"  DF's home counts the edge.",
 		"",
 		"LuNA runs do not record `onRelations`. The page works the numbers out from the events of CFs, DFs and",
-		"messages: they are exact at every creation, move and end, and cost the run nothing. An edge becomes" +
-			" known when",
-		"the CF asks for the DF or makes it. So later snapshots of a live run may add edges to its last moments.",
-		"Relations of a live run that no longer fits in memory are not known. If a program records" +
-			" `onRelations`",
-		"itself, the page shows those numbers.",
+		"messages. They are exact at every creation, move and end, and cost the run nothing. An edge becomes known",
+		"when the CF asks for the DF or makes it. So later snapshots of a live run may add edges to its last",
+		"moments. Relations of a live run that no longer fits in memory are not known. If a program records",
+		"`onRelations` itself, the page shows those numbers.",
 		"",
 	} {
 		p("%s", line)
