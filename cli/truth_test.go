@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -469,4 +470,47 @@ func TestTruthShmemSort(t *testing.T) {
 		return
 	}
 	t.Skip("thread 1, which has most of the keys, was never said to come last: threads had to wait for cores")
+}
+
+// TestTruthMPI: what is promised for dividing the work of examples/mpi is what the mended program gains.
+func TestTruthMPI(t *testing.T) {
+	effort.Only(t)
+	if !hasMPICC() {
+		t.Skip("no compiler of MPI programs here")
+	}
+	home, dir := lunaHome(t), t.TempDir()
+	const runs, off = 5, 0.15
+	walls := map[string][]int64{}
+	var promised []int64
+	for i := range runs {
+		for _, name := range []string{"slow", "mended"} {
+			source := mpiProgram(t, "../examples/mpi/"+name+".c")
+			source.Flags = append(source.Flags, "-finstrument-functions")
+			trace := fmt.Sprintf("%s.%d.trace", name, i)
+			_, errs, code, err := shell(dir, home, mpiEnvironment+"whyslow mpi -q -o "+trace+" -- mpirun -n 2 "+
+				cctest.Make(t, source)+" 1000")
+			if err != nil || code != console.Done {
+				t.Fatalf("exit code %d, %v\n%s", code, err, errs)
+			}
+			a := accountOf(t, dir, home, trace, "")
+			walls[name] = append(walls[name], a.wall)
+			if x := a.find([]string{"late-sender"}); x != nil && name == "slow" {
+				promised = append(promised, x.GainNS/2) // of processor time, on two ranks
+			}
+		}
+	}
+	if len(promised) < runs {
+		t.Errorf("late senders are named in %d of %d runs", len(promised), runs)
+	}
+	middle := func(of []int64) float64 { return float64(slices.Sorted(slices.Values(of))[len(of)/2]) }
+	spread := func(of []int64) float64 { return float64(slices.Max(of)-slices.Min(of)) / middle(of) }
+	gained, said := middle(walls["slow"])-middle(walls["mended"]), middle(promised)
+	t.Logf("promised %.0f ms, gained %.0f ms; wall times %v", said/1e6, gained/1e6, walls)
+	if math.Abs(said-gained) <= off*gained {
+		return
+	}
+	if s := max(spread(walls["slow"]), spread(walls["mended"])); s > off {
+		t.Skipf("too busy to judge: runs of one program differ by %.0f %%", 100*s)
+	}
+	t.Errorf("promised %.0f ms, gained %.0f ms", said/1e6, gained/1e6)
 }
