@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/whyslow/whyslow/trace"
 )
@@ -42,7 +42,7 @@ func benchImports(ctx context.Context, b *bench) error {
 		if err != nil {
 			return 0, fmt.Errorf("whyslow %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(out))
 		}
-		return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
+		return float64(peakOfProcess(cmd.ProcessState).CPUNS) / 1e9, nil
 	}
 	n := b.pick(1_000_000, 10_000)
 	if b.full {
@@ -177,25 +177,19 @@ func benchTables(ctx context.Context, b *bench) error {
 			return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(text))
 		}
 		wall, _ := watch.stop()
-		cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+		took := peakOfProcess(cmd.ProcessState)
+		cpu := float64(took.CPUNS) / 1e9
 		size, err := diskBytes(out)
 		if err != nil {
 			return err
 		}
-		t.row("--memory "+memory, cpu, cpu*1e7/events, "30", wall/1e9, float64(size)/1e6, peak(cmd.ProcessState))
+		t.row("--memory "+memory, cpu, cpu*1e7/events, "30", wall/1e9, float64(size)/1e6,
+			float64(took.Bytes)/1e6)
 		if err := os.RemoveAll(out); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// peak is how many MB of memory a process had at most; "" where the system does not tell.
-func peak(p *os.ProcessState) any {
-	if u, ok := p.SysUsage().(*syscall.Rusage); ok {
-		return float64(u.Maxrss<<10) / 1e6 // Linux counts in KiB
-	}
-	return ""
 }
 
 // written writes a file.
@@ -251,21 +245,14 @@ func packets(name string) (n int, err error) {
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 1<<20)
 	for ; ; n++ {
-		if _, err := in.ReadByte(); err == io.EOF {
+		if _, err := in.ReadByte(); err == io.EOF { // the tag
 			return n, nil
 		}
-		size, shift := 0, 0
-		for {
-			c, err := in.ReadByte()
-			if err != nil {
-				return 0, err
-			}
-			size |= int(c&127) << shift
-			if shift += 7; c < 128 {
-				break
-			}
+		size, err := binary.ReadUvarint(in)
+		if err != nil {
+			return 0, err
 		}
-		if _, err := in.Discard(size); err != nil {
+		if _, err := in.Discard(int(size)); err != nil {
 			return 0, err
 		}
 	}

@@ -40,6 +40,15 @@ type peakOf struct {
 	CPUNS int64
 }
 
+// peakOfProcess gives what a process took that has ended.
+func peakOfProcess(p *os.ProcessState) peakOf {
+	took := peakOf{CPUNS: (p.UserTime() + p.SystemTime()).Nanoseconds()}
+	if u, ok := p.SysUsage().(*syscall.Rusage); ok {
+		took.Bytes = u.Maxrss << 10 // Linux counts in KiB
+	}
+	return took
+}
+
 // init takes the place of the program where it is started for one of these.
 func init() {
 	var err error
@@ -67,10 +76,7 @@ func runPeak(dir string) error {
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	took := peakOf{CPUNS: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Nanoseconds()}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		took.Bytes = u.Maxrss << 10 // Linux counts in KiB
-	}
+	took := peakOfProcess(cmd.ProcessState)
 	text, err := json.Marshal(took)
 	if err != nil {
 		return err
