@@ -75,8 +75,8 @@ func (e *Sent) emit(s *Stream, t int64, to int, bytes int64, tag int64, comm uin
 }
 
 func (e *Sent) handle(s *Stream, t int64, to int, bytes int64, tag int64, comm uint64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, to int, bytes int64, tag int64, comm uint64, transfer uint64)) {
-		f(s, t, to, bytes, tag, comm, transfer)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, to int, bytes int64, tag int64, comm uint64, transfer uint64))(s, t, to, bytes, tag, comm, transfer)
 	})
 }
 func (e *Sent) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -163,8 +163,8 @@ func (e *Received) emit(s *Stream, t int64, from int, bytes int64, tag int64, co
 }
 
 func (e *Received) handle(s *Stream, t int64, from int, bytes int64, tag int64, comm uint64, receive uint64, posted int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, from int, bytes int64, tag int64, comm uint64, receive uint64, posted int64)) {
-		f(s, t, from, bytes, tag, comm, receive, posted)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, from int, bytes int64, tag int64, comm uint64, receive uint64, posted int64))(s, t, from, bytes, tag, comm, receive, posted)
 	})
 }
 func (e *Received) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {

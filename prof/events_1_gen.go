@@ -86,8 +86,8 @@ func (e *CFCreated) emit(s *Stream, t int64, cf trace.CF, site trace.Site, paren
 func (e *CFCreated) handle(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32) {
 	held, mark := hold(&s.ints, indices)
 	defer release(&s.ints, mark)
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32)) {
-		f(s, t, cf, site, parent, execution, weight, held)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, site trace.Site, parent trace.CF, execution uint64, weight float64, indices []int32))(s, t, cf, site, parent, execution, weight, held)
 	})
 }
 func (e *CFCreated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -163,7 +163,7 @@ func (e *CFReady) emit(s *Stream, t int64, cf trace.CF, late int64) {
 }
 
 func (e *CFReady) handle(s *Stream, t int64, cf trace.CF, late int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, late int64)) { f(s, t, cf, late) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cf trace.CF, late int64))(s, t, cf, late) })
 }
 func (e *CFReady) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -246,8 +246,8 @@ func (e *CFStarted) emit(s *Stream, t int64, cf trace.CF, execution uint64, inpu
 func (e *CFStarted) handle(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF) {
 	held, mark := hold(&s.dfs, inputs)
 	defer release(&s.dfs, mark)
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF)) {
-		f(s, t, cf, execution, held)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, execution uint64, inputs []trace.DF))(s, t, cf, execution, held)
 	})
 }
 func (e *CFStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -328,8 +328,8 @@ func (e *CFFinished) emit(s *Stream, t int64, cf trace.CF, execution uint64, cpu
 }
 
 func (e *CFFinished) handle(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64)) {
-		f(s, t, cf, execution, cpu)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, execution uint64, cpu int64))(s, t, cf, execution, cpu)
 	})
 }
 func (e *CFFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -410,7 +410,7 @@ func (e *CFWaiting) emit(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 func (e *CFWaiting) handle(s *Stream, t int64, cf trace.CF, awaited []trace.DF) {
 	held, mark := hold(&s.dfs, awaited)
 	defer release(&s.dfs, mark)
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, awaited []trace.DF)) { f(s, t, cf, held) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cf trace.CF, awaited []trace.DF))(s, t, cf, held) })
 }
 func (e *CFWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -493,8 +493,8 @@ func (e *CFMigrated) emit(s *Stream, t int64, cf trace.CF, to int, bytes int64, 
 }
 
 func (e *CFMigrated) handle(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64)) {
-		f(s, t, cf, to, bytes, weight)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, to int, bytes int64, weight float64))(s, t, cf, to, bytes, weight)
 	})
 }
 func (e *CFMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {

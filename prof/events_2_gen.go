@@ -74,8 +74,8 @@ func (e *CFStolen) emit(s *Stream, t int64, cf trace.CF, by int, bytes int64, we
 }
 
 func (e *CFStolen) handle(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64)) {
-		f(s, t, cf, by, bytes, weight)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, by int, bytes int64, weight float64))(s, t, cf, by, bytes, weight)
 	})
 }
 func (e *CFStolen) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -156,8 +156,8 @@ func (e *CFReceived) emit(s *Stream, t int64, cf trace.CF, from int, bytes int64
 }
 
 func (e *CFReceived) handle(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64)) {
-		f(s, t, cf, from, bytes, weight)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, from int, bytes int64, weight float64))(s, t, cf, from, bytes, weight)
 	})
 }
 func (e *CFReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -227,7 +227,7 @@ func (e *CFDestroyed) emit(s *Stream, t int64, cf trace.CF) {
 }
 
 func (e *CFDestroyed) handle(s *Stream, t int64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cf trace.CF))(s, t, cf) })
 }
 func (e *CFDestroyed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -296,7 +296,7 @@ func (e *CFHeld) emit(s *Stream, t int64, cf trace.CF) {
 }
 
 func (e *CFHeld) handle(s *Stream, t int64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cf trace.CF))(s, t, cf) })
 }
 func (e *CFHeld) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -365,7 +365,7 @@ func (e *CFResumed) emit(s *Stream, t int64, cf trace.CF) {
 }
 
 func (e *CFResumed) handle(s *Stream, t int64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF)) { f(s, t, cf) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cf trace.CF))(s, t, cf) })
 }
 func (e *CFResumed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -437,7 +437,7 @@ func (e *CFPlaced) emit(s *Stream, t int64, cf trace.CF, place int64) {
 }
 
 func (e *CFPlaced) handle(s *Stream, t int64, cf trace.CF, place int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, place int64)) { f(s, t, cf, place) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cf trace.CF, place int64))(s, t, cf, place) })
 }
 func (e *CFPlaced) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

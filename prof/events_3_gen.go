@@ -69,7 +69,7 @@ func (e *DFCreate) emit(s *Stream, t int64, df trace.DF, size int64, cf trace.CF
 }
 
 func (e *DFCreate) handle(s *Stream, t int64, df trace.DF, size int64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF)) { f(s, t, df, size, cf) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, df trace.DF, size int64, cf trace.CF))(s, t, df, size, cf) })
 }
 func (e *DFCreate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -149,8 +149,8 @@ func (e *DFRequested) emit(s *Stream, t int64, df trace.DF, cf trace.CF, node in
 }
 
 func (e *DFRequested) handle(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64)) {
-		f(s, t, df, cf, node, request)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, df trace.DF, cf trace.CF, node int, request uint64))(s, t, df, cf, node, request)
 	})
 }
 func (e *DFRequested) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -228,7 +228,9 @@ func (e *DFRequestReceived) emit(s *Stream, t int64, df trace.DF, from int, requ
 }
 
 func (e *DFRequestReceived) handle(s *Stream, t int64, df trace.DF, from int, request uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, request uint64)) { f(s, t, df, from, request) })
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, df trace.DF, from int, request uint64))(s, t, df, from, request)
+	})
 }
 func (e *DFRequestReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -314,8 +316,8 @@ func (e *DFSent) emit(s *Stream, t int64, df trace.DF, to int, bytes int64, mess
 }
 
 func (e *DFSent) handle(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF)) {
-		f(s, t, df, to, bytes, message, request, cf)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, df trace.DF, to int, bytes int64, message uint64, request uint64, cf trace.CF))(s, t, df, to, bytes, message, request, cf)
 	})
 }
 func (e *DFSent) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -402,8 +404,8 @@ func (e *DFReceived) emit(s *Stream, t int64, df trace.DF, from int, bytes int64
 }
 
 func (e *DFReceived) handle(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF)) {
-		f(s, t, df, from, bytes, message, request, cf)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, df trace.DF, from int, bytes int64, message uint64, request uint64, cf trace.CF))(s, t, df, from, bytes, message, request, cf)
 	})
 }
 func (e *DFReceived) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -476,7 +478,7 @@ func (e *DFStored) emit(s *Stream, t int64, df trace.DF, size int64) {
 }
 
 func (e *DFStored) handle(s *Stream, t int64, df trace.DF, size int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, df trace.DF, size int64))(s, t, df, size) })
 }
 func (e *DFStored) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

@@ -64,7 +64,7 @@ func (e *DFDropped) emit(s *Stream, t int64, df trace.DF, size int64) {
 }
 
 func (e *DFDropped) handle(s *Stream, t int64, df trace.DF, size int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64)) { f(s, t, df, size) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, df trace.DF, size int64))(s, t, df, size) })
 }
 func (e *DFDropped) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -141,8 +141,8 @@ func (e *DFDestroy) emit(s *Stream, t int64, df trace.DF, size int64, reason tra
 }
 
 func (e *DFDestroy) handle(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason)) {
-		f(s, t, df, size, reason)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, df trace.DF, size int64, reason trace.Reason))(s, t, df, size, reason)
 	})
 }
 func (e *DFDestroy) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -220,8 +220,8 @@ func (e *DFDuplicate) emit(s *Stream, t int64, df trace.DF, first trace.CF, seco
 }
 
 func (e *DFDuplicate) handle(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF)) {
-		f(s, t, df, first, second)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, df trace.DF, first trace.CF, second trace.CF))(s, t, df, first, second)
 	})
 }
 func (e *DFDuplicate) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -294,7 +294,7 @@ func (e *DFPlaced) emit(s *Stream, t int64, df trace.DF, place int64) {
 }
 
 func (e *DFPlaced) handle(s *Stream, t int64, df trace.DF, place int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, df trace.DF, place int64)) { f(s, t, df, place) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, df trace.DF, place int64))(s, t, df, place) })
 }
 func (e *DFPlaced) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -368,7 +368,7 @@ func (e *BlockStarted) emit(s *Stream, t int64, function trace.Site, block uint6
 }
 
 func (e *BlockStarted) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site, block uint64))(s, t, function, block) })
 }
 func (e *BlockStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -442,7 +442,7 @@ func (e *BlockExited) emit(s *Stream, t int64, function trace.Site, block uint64
 }
 
 func (e *BlockExited) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site, block uint64))(s, t, function, block) })
 }
 func (e *BlockExited) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

@@ -66,7 +66,7 @@ func (e *BlockWaiting) emit(s *Stream, t int64, function trace.Site, block uint6
 }
 
 func (e *BlockWaiting) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site, block uint64))(s, t, function, block) })
 }
 func (e *BlockWaiting) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -140,7 +140,7 @@ func (e *BlockMigrated) emit(s *Stream, t int64, function trace.Site, block uint
 }
 
 func (e *BlockMigrated) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site, block uint64))(s, t, function, block) })
 }
 func (e *BlockMigrated) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -214,7 +214,7 @@ func (e *BlockContinued) emit(s *Stream, t int64, function trace.Site, block uin
 }
 
 func (e *BlockContinued) handle(s *Stream, t int64, function trace.Site, block uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site, block uint64)) { f(s, t, function, block) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site, block uint64))(s, t, function, block) })
 }
 func (e *BlockContinued) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -283,7 +283,7 @@ func (e *ForeignStarted) emit(s *Stream, t int64, function trace.Site) {
 }
 
 func (e *ForeignStarted) handle(s *Stream, t int64, function trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site)) { f(s, t, function) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site))(s, t, function) })
 }
 func (e *ForeignStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -352,7 +352,7 @@ func (e *ForeignEnded) emit(s *Stream, t int64, function trace.Site) {
 }
 
 func (e *ForeignEnded) handle(s *Stream, t int64, function trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, function trace.Site)) { f(s, t, function) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, function trace.Site))(s, t, function) })
 }
 func (e *ForeignEnded) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -426,7 +426,7 @@ func (e *ProgramStarted) emit(s *Stream, t int64, process uint64, cpu int64) {
 }
 
 func (e *ProgramStarted) handle(s *Stream, t int64, process uint64, cpu int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, process uint64, cpu int64)) { f(s, t, process, cpu) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, process uint64, cpu int64))(s, t, process, cpu) })
 }
 func (e *ProgramStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

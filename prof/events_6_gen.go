@@ -61,7 +61,7 @@ func (e *ProgramFinished) emit(s *Stream, t int64, cpu int64) {
 }
 
 func (e *ProgramFinished) handle(s *Stream, t int64, cpu int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cpu int64)) { f(s, t, cpu) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, cpu int64))(s, t, cpu) })
 }
 func (e *ProgramFinished) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -125,7 +125,7 @@ func (e *Idle) emit(s *Stream, t int64) {
 }
 
 func (e *Idle) handle(s *Stream, t int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
+	e.run(func(f any) { f.(func(s *Stream, t int64))(s, t) })
 }
 func (e *Idle) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -188,7 +188,7 @@ func (e *Busy) emit(s *Stream, t int64) {
 }
 
 func (e *Busy) handle(s *Stream, t int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64)) { f(s, t) })
+	e.run(func(f any) { f.(func(s *Stream, t int64))(s, t) })
 }
 func (e *Busy) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -256,7 +256,7 @@ func (e *ReadyQueue) emit(s *Stream, t int64, length uint64) {
 }
 
 func (e *ReadyQueue) handle(s *Stream, t int64, length uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, length uint64)) { f(s, t, length) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, length uint64))(s, t, length) })
 }
 func (e *ReadyQueue) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -330,7 +330,7 @@ func (e *SendQueue) emit(s *Stream, t int64, peer int, length uint64) {
 }
 
 func (e *SendQueue) handle(s *Stream, t int64, peer int, length uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, peer int, length uint64)) { f(s, t, peer, length) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, peer int, length uint64))(s, t, peer, length) })
 }
 func (e *SendQueue) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -404,7 +404,7 @@ func (e *Relations) emit(s *Stream, t int64, inner int64, outer int64) {
 }
 
 func (e *Relations) handle(s *Stream, t int64, inner int64, outer int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, inner int64, outer int64)) { f(s, t, inner, outer) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, inner int64, outer int64))(s, t, inner, outer) })
 }
 func (e *Relations) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

@@ -66,7 +66,7 @@ func (e *ClockSync) emit(s *Stream, t int64, offset int64, maxError int64) {
 }
 
 func (e *ClockSync) handle(s *Stream, t int64, offset int64, maxError int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, offset int64, maxError int64)) { f(s, t, offset, maxError) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, offset int64, maxError int64))(s, t, offset, maxError) })
 }
 func (e *ClockSync) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -146,8 +146,8 @@ func (e *Lost) emit(s *Stream, t int64, count uint64, first int64, last int64, s
 }
 
 func (e *Lost) handle(s *Stream, t int64, count uint64, first int64, last int64, stream uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64)) {
-		f(s, t, count, first, last, stream)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, count uint64, first int64, last int64, stream uint64))(s, t, count, first, last, stream)
 	})
 }
 func (e *Lost) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -231,8 +231,8 @@ func (e *ThreadTime) emit(s *Stream, t int64, ago int64, span int64, cpu int64, 
 }
 
 func (e *ThreadTime) handle(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64)) {
-		f(s, t, ago, span, cpu, queued, faulted)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, ago int64, span int64, cpu int64, queued int64, faulted int64))(s, t, ago, span, cpu, queued, faulted)
 	})
 }
 func (e *ThreadTime) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -316,8 +316,8 @@ func (e *Balanced) emit(s *Stream, t int64, site trace.Site, to int, count uint6
 }
 
 func (e *Balanced) handle(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64)) {
-		f(s, t, site, to, count, ahead, there)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, site trace.Site, to int, count uint64, ahead int64, there int64))(s, t, site, to, count, ahead, there)
 	})
 }
 func (e *Balanced) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -398,8 +398,8 @@ func (e *Usage) emit(s *Stream, t int64, load uint64, resident int64, arenas int
 }
 
 func (e *Usage) handle(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64)) {
-		f(s, t, load, resident, arenas, threads)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, load uint64, resident int64, arenas int64, threads uint64))(s, t, load, resident, arenas, threads)
 	})
 }
 func (e *Usage) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -469,7 +469,7 @@ func (e *WaitStarted) emit(s *Stream, t int64, name trace.Name) {
 }
 
 func (e *WaitStarted) handle(s *Stream, t int64, name trace.Name) {
-	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, name trace.Name))(s, t, name) })
 }
 func (e *WaitStarted) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

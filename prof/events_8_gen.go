@@ -61,7 +61,7 @@ func (e *WaitEnded) emit(s *Stream, t int64, name trace.Name) {
 }
 
 func (e *WaitEnded) handle(s *Stream, t int64, name trace.Name) {
-	e.run(&e.event, func(f func(s *Stream, t int64, name trace.Name)) { f(s, t, name) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, name trace.Name))(s, t, name) })
 }
 func (e *WaitEnded) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -153,8 +153,8 @@ func (e *Collective) emit(s *Stream, t int64, kind trace.Name, sync trace.Name, 
 }
 
 func (e *Collective) handle(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64)) {
-		f(s, t, kind, sync, start, stride, size, root, sent, received)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, kind trace.Name, sync trace.Name, start int, stride uint64, size uint64, root int64, sent int64, received int64))(s, t, kind, sync, start, stride, size, root, sent, received)
 	})
 }
 func (e *Collective) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -224,7 +224,7 @@ func (e *Acquired) emit(s *Stream, t int64, lock uint64) {
 }
 
 func (e *Acquired) handle(s *Stream, t int64, lock uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, lock uint64))(s, t, lock) })
 }
 func (e *Acquired) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -293,7 +293,7 @@ func (e *Released) emit(s *Stream, t int64, lock uint64) {
 }
 
 func (e *Released) handle(s *Stream, t int64, lock uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, lock uint64)) { f(s, t, lock) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, lock uint64))(s, t, lock) })
 }
 func (e *Released) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -379,8 +379,8 @@ func (e *Blocked) emit(s *Stream, t int64, cf trace.CF, span int64, reason trace
 }
 
 func (e *Blocked) handle(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF) {
-	e.run(&e.event, func(f func(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF)) {
-		f(s, t, cf, span, reason, what, site, holder)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, cf trace.CF, span int64, reason trace.Name, what trace.Name, site trace.Name, holder trace.CF))(s, t, cf, span, reason, what, site, holder)
 	})
 }
 func (e *Blocked) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -461,7 +461,7 @@ func (e *Group) emit(s *Stream, t int64, group uint64, members []int32) {
 func (e *Group) handle(s *Stream, t int64, group uint64, members []int32) {
 	held, mark := hold(&s.ints, members)
 	defer release(&s.ints, mark)
-	e.run(&e.event, func(f func(s *Stream, t int64, group uint64, members []int32)) { f(s, t, group, held) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, group uint64, members []int32))(s, t, group, held) })
 }
 func (e *Group) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

@@ -61,7 +61,7 @@ func (e *Entered) emit(s *Stream, t int64, region trace.Site) {
 }
 
 func (e *Entered) handle(s *Stream, t int64, region trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, region trace.Site))(s, t, region) })
 }
 func (e *Entered) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -130,7 +130,7 @@ func (e *Exited) emit(s *Stream, t int64, region trace.Site) {
 }
 
 func (e *Exited) handle(s *Stream, t int64, region trace.Site) {
-	e.run(&e.event, func(f func(s *Stream, t int64, region trace.Site)) { f(s, t, region) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, region trace.Site))(s, t, region) })
 }
 func (e *Exited) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -207,7 +207,9 @@ func (e *Put) emit(s *Stream, t int64, to int, bytes int64, transfer uint64) {
 }
 
 func (e *Put) handle(s *Stream, t int64, to int, bytes int64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, to int, bytes int64, transfer uint64)) { f(s, t, to, bytes, transfer) })
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, to int, bytes int64, transfer uint64))(s, t, to, bytes, transfer)
+	})
 }
 func (e *Put) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -284,8 +286,8 @@ func (e *Get) emit(s *Stream, t int64, from int, bytes int64, transfer uint64) {
 }
 
 func (e *Get) handle(s *Stream, t int64, from int, bytes int64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, from int, bytes int64, transfer uint64)) {
-		f(s, t, from, bytes, transfer)
+	e.run(func(f any) {
+		f.(func(s *Stream, t int64, from int, bytes int64, transfer uint64))(s, t, from, bytes, transfer)
 	})
 }
 func (e *Get) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
@@ -358,7 +360,7 @@ func (e *RemoteAtomic) emit(s *Stream, t int64, on int, bytes int64) {
 }
 
 func (e *RemoteAtomic) handle(s *Stream, t int64, on int, bytes int64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, on int, bytes int64)) { f(s, t, on, bytes) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, on int, bytes int64))(s, t, on, bytes) })
 }
 func (e *RemoteAtomic) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {
@@ -427,7 +429,7 @@ func (e *Completed) emit(s *Stream, t int64, transfer uint64) {
 }
 
 func (e *Completed) handle(s *Stream, t int64, transfer uint64) {
-	e.run(&e.event, func(f func(s *Stream, t int64, transfer uint64)) { f(s, t, transfer) })
+	e.run(func(f any) { f.(func(s *Stream, t int64, transfer uint64))(s, t, transfer) })
 }
 func (e *Completed) connectAny(name string, priority int, f func(s *Stream, a *Any)) error {
 	if f == nil {

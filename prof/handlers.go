@@ -8,26 +8,28 @@ import (
 	"sync/atomic"
 )
 
-// list is an ordered list of handlers of type F. It is replaced, never changed, so
+// list is an ordered list of handlers. It is replaced, never changed, so
 // that emitters can go through it without a lock.
-type list[F any] struct {
-	p atomic.Pointer[[]handler[F]]
+type list struct {
+	p atomic.Pointer[[]handler]
 }
 
-type handler[F any] struct {
+// handler has no type parameter: with one, every package that imports this one would compile the
+// methods of list for every kind of event again.
+type handler struct {
 	name     string
 	priority int
-	f        F
+	f        any // a function as the event's own type wants it
 }
 
-func (l *list[F]) get() []handler[F] {
+func (l *list) get() []handler {
 	if p := l.p.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
-func (l *list[F]) add(h handler[F]) {
+func (l *list) add(h handler) {
 	hs := slices.Clone(l.get())
 	at := len(hs)
 	for at > 0 && hs[at-1].priority > h.priority {
@@ -38,9 +40,9 @@ func (l *list[F]) add(h handler[F]) {
 }
 
 // disconnect takes out the first handler of that name.
-func (l *list[F]) disconnect(name string) bool {
+func (l *list) disconnect(name string) bool {
 	hs := slices.Clone(l.get())
-	at := slices.IndexFunc(hs, func(h handler[F]) bool { return h.name == name })
+	at := slices.IndexFunc(hs, func(h handler) bool { return h.name == name })
 	if at < 0 {
 		return false
 	}
@@ -52,15 +54,17 @@ func (l *list[F]) disconnect(name string) bool {
 // Event is what an event object has beside its own Emit methods. F is the type of its handlers.
 type Event[F any] struct {
 	event
-	list[F]
 }
+
+// Connect adds a handler; see Session for what all handlers have in common.
+func (e *Event[F]) Connect(name string, priority int, f F) error { return e.connect(name, priority, f) }
 
 // On reports whether emitting has any effect: the event is not switched off, and some stream is traced or a
 // handler connected.
-func (e *Event[F]) On() bool { return e.state.Load() != 0 }
+func (e *event) On() bool { return e.state.Load() != 0 }
 
-// Connect adds a handler; see Session for what all handlers have in common.
-func (e *Event[F]) Connect(name string, priority int, f F) error {
+// connect adds a handler of the event's own type.
+func (e *event) connect(name string, priority int, f any) error {
 	if e.ses == nil {
 		return errors.New("the event belongs to no session: make one with prof.New")
 	}
@@ -69,26 +73,26 @@ func (e *Event[F]) Connect(name string, priority int, f F) error {
 	}
 	e.ses.mu.Lock()
 	defer e.ses.mu.Unlock()
-	e.add(handler[F]{name, priority, f})
+	e.add(handler{name, priority, f})
 	e.handlers++
 	e.update()
 	return nil
 }
 
 // run calls the handlers in order, each by way of call.
-func (l *list[F]) run(e *event, call func(F)) {
-	hs := l.get()
+func (e *event) run(call func(f any)) {
+	hs := e.get()
 	for i := 0; i < len(hs); i++ {
-		i = l.runFrom(e, hs, i, call)
+		i = e.runFrom(hs, i, call)
 	}
 }
 
 // runFrom returns where it ended: behind the last handler, or at one that panicked, which is disconnected.
-func (l *list[F]) runFrom(e *event, hs []handler[F], begin int, call func(F)) (i int) {
+func (e *event) runFrom(hs []handler, begin int, call func(f any)) (i int) {
 	i = begin
 	defer func() {
 		if cause := recover(); cause != nil {
-			e.failed(l, hs[i].name, cause)
+			e.failed(hs[i].name, cause)
 		}
 	}()
 	for ; i < len(hs); i++ {
@@ -98,9 +102,9 @@ func (l *list[F]) runFrom(e *event, hs []handler[F], begin int, call func(F)) (i
 }
 
 // failed disconnects a handler that panicked.
-func (e *event) failed(l interface{ disconnect(string) bool }, name string, cause any) {
+func (e *event) failed(name string, cause any) {
 	e.ses.mu.Lock()
-	known := l.disconnect(name)
+	known := e.disconnect(name)
 	if known {
 		e.handlers--
 		e.update()

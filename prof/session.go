@@ -63,6 +63,7 @@ type hub interface {
 // event is the part of an event object that does not depend on its arguments.
 type event struct {
 	state atomic.Uint32 // 0: emitting does nothing
+	list
 	ses   *Session
 	kind  trace.Kind
 	title string // "Namespace.onName"

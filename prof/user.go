@@ -290,7 +290,7 @@ func (u *UserEvent) EmitAt(s *Stream, t int64, args ...any) error {
 		}
 	}
 	if u.state.Load()&handled != 0 {
-		u.run(&u.event, func(f func(*Stream, int64, []any)) { f(s, t, args) })
+		u.run(func(f any) { f.(func(*Stream, int64, []any))(s, t, args) })
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func event(p func(string, ...any), k *trace.KindSpec) {
 		p("held, mark := hold(&s.%s, %s)\ndefer release(&s.%s, mark)", stacks[elem], last, stacks[elem])
 		given = strings.TrimSuffix(args, last) + "held"
 	}
-	p("e.run(&e.event, func(f %s) { f(s, t%s) })\n}", handler, given)
+	p("e.run(func(f any) { f.(%s)(s, t%s) })\n}", handler, given)
 }
 
 func anyHandler(p func(string, ...any), k *trace.KindSpec) {
