@@ -83,6 +83,7 @@ type advisor struct {
 	Input
 	res     *slou.Result
 	workers int64
+	atOnce  int64 // how many of them can be at work at a time: there may be fewer cores
 	facts   *facts
 	replay  *replay // nil without U, L or O
 	late    *late   // nil: see lateStarts
@@ -108,6 +109,10 @@ func (in Input) advice(f *facts) []Advice {
 	a := &advisor{Input: in, res: in.SLOU, facts: f, replay: f.replay}
 	for i := range a.res.Nodes {
 		a.workers += int64(len(a.res.Nodes[i].Workers))
+	}
+	a.atOnce = a.workers
+	if cores := int64(f.m.SharedCores()); cores > 0 {
+		a.atOnce = min(a.atOnce, cores)
 	}
 	if in.Part {
 		a.part()
@@ -169,6 +174,7 @@ func slow(res *slou.Result) bool {
 }
 
 // add takes up advice if it is worth it. wall is what it saves of the run's time, total of the processors'.
+// No advice makes the useful work less, so the run never gets shorter than that takes on all cores.
 // It gives the advice, or nil.
 func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence map[string]any,
 	text words.Text) *Advice {
@@ -176,8 +182,18 @@ func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence m
 	if float64(total) < worthwhile*float64(a.res.TotalNS) || total <= 0 {
 		return nil
 	}
-	a.list = append(a.list, Advice{ID: id, Evidence: evidence, GainNS: total,
-		GainWallNS: max(min(wall, a.res.WallNS), 0), text: text, bound: bound})
+	wall = min(wall, a.res.WallNS)
+	if u := a.res.Factors.U; u != nil {
+		least := ceil(u.NS, max(a.atOnce, 1))
+		if wall > a.res.WallNS-least && a.atOnce < a.workers {
+			bound = words.Say("%s But the useful work takes at least %s on %s.",
+				"%s Но полезная работа занимает не меньше %s на %s.", bound, words.Time(least),
+				words.Number{N: a.atOnce, What: words.OnCores})
+		}
+		wall = min(wall, a.res.WallNS-least)
+	}
+	a.list = append(a.list, Advice{ID: id, Evidence: evidence, GainNS: total, GainWallNS: max(wall, 0), text: text,
+		bound: bound})
 	return &a.list[len(a.list)-1]
 }
 

@@ -96,7 +96,7 @@ func (a *advisor) ownDoing(system int64) float64 {
 
 // crowd is a host whose workers competed for its cores.
 type crowd struct {
-	On     slou.Host
+	On     model.Host
 	Excess int64 // ns for which workers were at work beyond the number of cores, at most that of all workers
 }
 
@@ -175,11 +175,13 @@ func (r *replay) excess(host string, cores int) (ns int64) {
 	return ns
 }
 
-func coresBound(h *crowd) words.Text {
+func coresBound(h *crowd) words.Text { return runAtOnce(int64(h.On.Cores)) }
+
+// runAtOnce is the bound that a number of cores sets.
+func runAtOnce(cores int64) words.Text {
 	return words.Say("%s cannot run more than %s at a time.",
 		"На %s не может исполняться больше %s одновременно.",
-		words.Number{N: int64(h.On.Cores), What: words.OnCores},
-		words.Number{N: int64(h.On.Cores), What: words.CFs})
+		words.Number{N: cores, What: words.OnCores}, words.Number{N: cores, What: words.CFs})
 }
 
 // whoTookCores says why CFs were pre-empted, and what to do.

@@ -341,7 +341,7 @@ func (a *advisor) fewerWorkers() {
 		return
 	}
 	w := a.Critical.Work
-	helpful := w.HelpfulWorkers
+	helpful := min(w.HelpfulWorkers, a.atOnce)
 	if w.T1NS == 0 || 4*helpful > 3*a.workers {
 		return
 	}
@@ -349,14 +349,23 @@ func (a *advisor) fewerWorkers() {
 	if a.small(a.chain()) {
 		more = words.Text{}
 	}
-	a.add("fewer-workers", 0, min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS),
-		words.Say("With %s of useful work and a longest chain of %s, at most %s can be busy on average, and %d "+
-			"can reach the same time.",
-			"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше "+
-				"%[3]s, и этого хватит, чтобы уложиться в то же время.",
-			words.Time(w.T1NS), words.Time(w.TinfNS), words.Number{N: helpful, What: words.OfWorkers}, helpful),
-		map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism,
-			"work_ns": w.T1NS, "chain_ns": w.TinfNS}, words.Say(
+	evidence := map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism,
+		"work_ns": w.T1NS, "chain_ns": w.TinfNS}
+	gain := min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS)
+	if helpful < w.HelpfulWorkers { // there are fewer cores
+		a.add("fewer-workers", 0, gain, runAtOnce(helpful), evidence,
+			words.Say("%s share %s, so %s can be as fast. Use fewer workers.",
+				"На %s приходится %s: с %s программа может работать так же быстро. Уменьшите число рабочих потоков.",
+				words.Number{N: a.workers, What: words.Workers}, words.Number{N: helpful, What: words.Cores},
+				words.Number{N: helpful, What: words.WithWorkers})).by(a.fewer(helpful))
+		return
+	}
+	a.add("fewer-workers", 0, gain, words.Say("With %s of useful work and a longest chain of %s, at most %s can be busy on average, and %d "+
+		"can reach the same time.",
+		"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше "+
+			"%[3]s, и этого хватит, чтобы уложиться в то же время.",
+		words.Time(w.T1NS), words.Time(w.TinfNS), words.Number{N: helpful, What: words.OfWorkers}, helpful),
+		evidence, words.Say(
 			"The program is too small for %s: dependencies between CFs keep at most %s busy on average. %s can be as "+
 				"fast. Use fewer workers%s.",
 			"Программа слишком мала для %s: из-за зависимостей между ФВ в среднем может быть занято не больше %s. "+

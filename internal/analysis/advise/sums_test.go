@@ -6,6 +6,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // sums makes the result of a run of two nodes of one worker each, of 100 ms, from its factors in ms.
@@ -107,12 +108,12 @@ func sumsCases() map[string]sumsCase {
 		}(), "preempted", []string{"pre-empted for 100 ms (50.0 %), nearly all of it on node 1: other threads"}},
 		"too few cores": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"preempt": 100}, nil)
-			r.Hosts = []slou.Host{{Host: "h", Cores: 2, Workers: 8}}
+			r.Hosts = []model.Host{{Host: "h", Cores: 2, Workers: 8}}
 			return r
 		}(), "preempted", []string{"8 workers share 2 cores of host h", "fewer workers"}},
 		"too many workers": {func() *slou.Result {
 			r := sums(ms{"": 100}, nil, nil, ms{"dispatch": 100}, nil)
-			r.Hosts = []slou.Host{{Host: "h\x1b", Cores: 2, Workers: 8}}
+			r.Hosts = []model.Host{{Host: "h\x1b", Cores: 2, Workers: 8}}
 			return r
 		}(), "too-many-workers", []string{"8 workers share 2 cores of host h?", "fewer workers"}},
 		"extra cores": {sums(ms{"": 100}, nil, nil, ms{"extra": 100}, nil), "extra-cores", []string{"100 ms"}},

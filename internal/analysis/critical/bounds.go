@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// What any number of workers could make of the program, if communication and the system cost nothing: with T1
-// the useful time of all CFs and Tinf that of the longest chain, p workers take at least max(T1/p, Tinf), and
-// any scheduler that leaves no worker idle while a CF is ready takes at most T1/p + Tinf (1 - 1/p).
+// What any number of workers could make of the program, each on a core of its own, if communication and the
+// system cost nothing: with T1 the useful time of all CFs and Tinf that of the longest chain, p workers take at
+// least max(T1/p, Tinf), and any scheduler that leaves no worker idle while a CF is ready takes at most
+// T1/p + Tinf (1 - 1/p). The run's own workers are no more than the cores that they share.
 
 // work finds the bounds for a run on own workers. list is overwritten.
 func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
@@ -35,7 +36,14 @@ func (g *graph) work(list []int64, own int64, noLinks bool) *Work {
 		w.Parallelism = float64(w.T1NS) / float64(w.TinfNS)
 		w.HelpfulWorkers = max(ceil(w.T1NS, w.TinfNS), 1)
 	}
-	w.Own = w.bound(max(own, 1))
+	own = max(own, 1)
+	if cores := int64(g.m.SharedCores()); 0 < cores && cores < own {
+		w.Cores = cores
+		w.Own = w.bound(cores)
+		w.Own.Workers = own
+	} else {
+		w.Own = w.bound(own)
+	}
 	w.LostNS = max(g.m.Wall()-w.Own.LeastNS, 0)
 	for p := int64(1); ; p *= 2 {
 		w.Bounds = append(w.Bounds, w.bound(p))

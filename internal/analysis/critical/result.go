@@ -161,8 +161,10 @@ type Work struct {
 	HelpfulWorkers int64 `json:"helpful_workers"`
 	// Bounds are those for 1, 2, 4, ... workers, up to twice HelpfulWorkers, and for the run's own number.
 	Bounds []Bound `json:"bounds"`
-	// Own is the bound for the run's own number of workers.
+	// Own is the bound for the run's own number of workers, on the cores that they share.
 	Own Bound `json:"own"`
+	// Cores is how many cores the run's workers share; 0 where each has one of its own, or that is not known.
+	Cores int64 `json:"cores"`
 	// LostNS is how much longer the run took than Own.LeastNS.
 	LostNS int64 `json:"lost_ns"`
 	// ChainCFs and Chain describe the longest chain: its atomic CFs, and its useful time by code fragment,
@@ -177,7 +179,7 @@ type PathUseful struct {
 	NS   int64  `json:"ns"`
 }
 
-// Bound is what p workers can reach at best, and what any scheduler that leaves no worker idle while a CF is
+// Bound is what p workers, each on a core, can reach at best, and what any scheduler that leaves no worker idle while a CF is
 // ready reaches at worst, if communication and the system cost nothing.
 type Bound struct {
 	Workers int64 `json:"workers"`

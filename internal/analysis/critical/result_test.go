@@ -91,3 +91,31 @@ func TestParallel(t *testing.T) {
 		}
 	}
 }
+
+// TestFewCores: workers on fewer cores than there are of them cannot end before these have done all the work,
+// as far as the threads' clocks tell work from waiting for a core.
+func TestFewCores(t *testing.T) {
+	for _, c := range []struct {
+		cores    int
+		measured int64
+		want     int64
+	}{{1, 1, 1}, {0, 1, 0}, {1, 0, 0}, {64, 1, 0}} {
+		m := sloutest.Build(t, sloutest.Golden(t, "workers"))
+		for i := range m.Processes {
+			m.Processes[i].Cores = c.cores
+		}
+		for _, w := range m.AllWorkers() {
+			w.Measured = c.measured
+		}
+		r, err := critical.Compute(context.Background(), m, critical.Options{}, procs.Alone())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := r.Work
+		alone := max((w.T1NS+w.Own.Workers-1)/w.Own.Workers, w.TinfNS)
+		if w.Cores != c.want || c.want > 0 && w.Own.LeastNS < w.T1NS/c.want || c.want == 0 && w.Own.LeastNS != alone {
+			t.Errorf("%d cores, measured %d: %d cores, %d workers at best %d of %d", c.cores, c.measured, w.Cores,
+				w.Own.Workers, w.Own.LeastNS, w.T1NS)
+		}
+	}
+}

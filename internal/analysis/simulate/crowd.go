@@ -43,14 +43,7 @@ func crowdOf(m *model.Model) (c crowd) {
 	if !measured {
 		return c // how long CFs waited for a core is part of what they took
 	}
-	hosts := map[string]int{}
-	for i := range m.Processes {
-		p := &m.Processes[i]
-		hosts[p.Host] = max(hosts[p.Host], p.Cores)
-	}
-	for _, cores := range hosts {
-		c.cores += cores
-	}
+	c.cores = m.SharedCores()
 	c.full = c.cores > 0 && workers >= c.cores
 	if busy <= waited {
 		return c

@@ -30,7 +30,7 @@ type Result struct {
 	Fragments  []Fragment   `json:"fragments"`  // by useful time, most first
 	Structured []Structured `json:"structured"` // beside the sum; by time, most first
 	Causes     []Cause      `json:"causes"`     // by time, most first
-	Hosts      []Host       `json:"hosts"`
+	Hosts      []model.Host `json:"hosts"`
 	Messages   Messages     `json:"messages"`
 	Killed     bool         `json:"killed"`     // some worker's trace has no end, and the interval reaches that
 	Unfinished int          `json:"unfinished"` // atomic CFs that started and did not end
@@ -191,13 +191,6 @@ type Cause struct {
 	// QueuedNS is how much of it, at most, was lost because the producer's CF, ready to run, was kept waiting
 	// while its worker ran something else.
 	QueuedNS int64 `json:"queued_ns"`
-}
-
-// Host is a machine that took part.
-type Host struct {
-	Host    string `json:"host"`
-	Cores   int    `json:"cores"` // available to the run; 0 not known
-	Workers int    `json:"workers"`
 }
 
 // Messages sums up the DFs and CFs that went from node to node; of an interval, those that were sent, in flight

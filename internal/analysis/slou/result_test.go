@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
@@ -257,14 +258,14 @@ func TestCancelled(t *testing.T) {
 func TestHosts(t *testing.T) {
 	for _, c := range []struct {
 		processes string
-		want      []slou.Host
+		want      []model.Host
 	}{
 		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"2,4"}`,
-			[]slou.Host{{Host: "a", Cores: 4, Workers: 4}}},
+			[]model.Host{{Host: "a", Cores: 4, Workers: 4}}},
 		{`{"host":"a","cores":2,"affinity":"0-1"},{"host":"a","cores":2,"affinity":"0-1"}`,
-			[]slou.Host{{Host: "a", Cores: 2, Workers: 4}}},
+			[]model.Host{{Host: "a", Cores: 2, Workers: 4}}},
 		{`{"host":"a","cores":8},{"host":"b","cores":2,"affinity":"what"}`,
-			[]slou.Host{{Host: "a", Cores: 8, Workers: 2}, {Host: "b", Cores: 2, Workers: 2}}},
+			[]model.Host{{Host: "a", Cores: 8, Workers: 2}, {Host: "b", Cores: 2, Workers: 2}}},
 	} {
 		res := compute(t, `#run {"processes":[`+c.processes+`],`+
 			`"nodes":[{"node":0,"process":0,"workers":2},{"node":1,"process":1,"workers":2}]}

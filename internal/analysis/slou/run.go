@@ -1,11 +1,9 @@
 package slou
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -49,52 +47,6 @@ func (a awake) extra(m *model.Model) (extra int64) {
 		}
 	}
 	return extra
-}
-
-func hosts(m *model.Model) []Host {
-	out := []Host{}
-	find := func(name string) *Host {
-		for i := range out {
-			if out[i].Host == name {
-				return &out[i]
-			}
-		}
-		out = append(out, Host{Host: name})
-		return &out[len(out)-1]
-	}
-	// Processes of one host are bound to cores each, or share all that the host gives them.
-	bound, unknown := map[string]map[int]bool{}, map[string]bool{}
-	for i, p := range m.Processes {
-		h := find(p.Host)
-		h.Cores = max(h.Cores, p.Cores)
-		unknown[p.Host] = unknown[p.Host] || p.Cores == 0
-		if i < len(m.Info.Processes) {
-			if bound[p.Host] == nil {
-				bound[p.Host] = map[int]bool{}
-			}
-			for _, c := range words.CoreList(m.Info.Processes[i].Affinity) {
-				bound[p.Host][c] = true
-			}
-		}
-	}
-	for i := range out {
-		out[i].Cores = max(out[i].Cores, len(bound[out[i].Host]))
-		if unknown[out[i].Host] { // a process may be bound to others than the rest
-			out[i].Cores = 0
-		}
-	}
-	for _, n := range m.Nodes {
-		if len(n.Workers) == 0 {
-			continue
-		}
-		name := n.Host
-		if name == "" && n.Process < len(m.Processes) {
-			name = m.Processes[n.Process].Host
-		}
-		find(name).Workers += len(n.Workers)
-	}
-	slices.SortFunc(out, func(a, b Host) int { return cmp.Compare(a.Host, b.Host) })
-	return out
 }
 
 // messages sums up those that were under way in a part of the run.

@@ -263,7 +263,7 @@ func (c *computation) result(p *processSums) (*Result, error) {
 	res.Loss = Loss{NS: all.Cells[FactorLoss], Events: m.LostCount}
 	res.Factors = all.factors(null)
 	res.Fragments, res.Structured, res.Causes = t.fragments(), t.structuredList(), t.causeList(null)
-	res.Hosts, res.Messages, res.Unfinished = hosts(m), p.Facts.Messages, p.Facts.Unfinished
+	res.Hosts, res.Messages, res.Unfinished = m.Hosts(), p.Facts.Messages, p.Facts.Unfinished
 	var err error
 	if res.Splits, err = c.split(res, nodes, p.Workers, all, null); err != nil {
 		return nil, err

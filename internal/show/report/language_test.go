@@ -15,6 +15,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 	"github.com/whyslow/whyslow/internal/analysis/counters"
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 	_ "github.com/whyslow/whyslow/internal/testkit/effort"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 	"github.com/whyslow/whyslow/trace"
@@ -41,7 +42,7 @@ func doubtful() *slou.Result {
 	r.Loss.Events, r.Loss.NS = 21, 1e6
 	r.Missing = []slou.Missing{{Event: "CFEvents.onStarted", Factors: []string{"U", "S", "L", "O", "W"}},
 		{Event: "CFEvents.onReady", Parts: []string{"S.here", "S.elsewhere", "O.deliver", "O.dispatch", "O.steal"}}}
-	r.Hosts = []slou.Host{{Host: "host1", Cores: 2, Workers: 8}, {Cores: 1, Workers: 3},
+	r.Hosts = []model.Host{{Host: "host1", Cores: 2, Workers: 8}, {Cores: 1, Workers: 3},
 		{Host: "host2", Cores: 8, Workers: 8}, {Host: "host3", Cores: 2, Workers: 8}}
 	r.Factors.U = &slou.Useful{Share: slou.Share{NS: 2e6}, MeasuredNS: 1.5e6}
 	r.Messages = slou.Messages{Count: 41, Violations: 3, Half: 5, Crossing: 61, Repaired: 7, RepairMaxNS: 12_300}

@@ -311,7 +311,10 @@ func (a *author) bounds(k *critical.Work) {
 			"#speed-up at best", "#at worst")
 		for _, b := range k.Bounds {
 			workers := g.cell(b.Workers)
-			if b.Workers == k.Own.Workers {
+			switch {
+			case b.Workers == k.Own.Workers && k.Cores > 0:
+				workers.Text = a.say("%d (this run, on %s)", b.Workers, onCores(k.Cores))
+			case b.Workers == k.Own.Workers:
 				workers.Text = a.say("%d (this run)", b.Workers)
 			}
 			g.row(workers, words.Time(b.LeastNS), words.Time(b.GreedyNS), b.Speedup, b.Greedy)
@@ -327,13 +330,22 @@ func (a *author) bounds(k *critical.Work) {
 	}
 }
 
+// onCores counts cores that something runs on.
+func onCores(n int64) words.Number { return words.Number{N: n, What: words.OnCores} }
+
 // bounded says what the bounds mean.
 func (s speaker) bounded(k *critical.Work, wall int64) string {
 	out := s.say("All useful work takes %s, its longest chain %s: on average %s CFs could run in parallel, so "+
 		"more than %s cannot help.",
 		words.Time(k.T1NS), words.Time(k.TinfNS), words.Decimal(k.Parallelism), counted(k.HelpfulWorkers, "worker"))
-	out += s.say(" %s could finish in %s at best; the run took %s", counted(k.Own.Workers, "worker"),
-		words.Time(k.Own.LeastNS), words.Time(wall))
+	workers := counted(k.Own.Workers, "worker")
+	if k.Cores > 0 {
+		out += s.say(" %s on %s could finish in %s at best; the run took %s", workers, onCores(k.Cores),
+			words.Time(k.Own.LeastNS), words.Time(wall))
+	} else {
+		out += s.say(" %s could finish in %s at best; the run took %s", workers, words.Time(k.Own.LeastNS),
+			words.Time(wall))
+	}
 	if k.LostNS > 0 {
 		out += s.say(", %s more", words.Time(k.LostNS))
 	}

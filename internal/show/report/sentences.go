@@ -410,6 +410,7 @@ var sentences = slices.Concat([]words.Phrase{
 		"при любом планировщике, у которого поток не простаивает, пока есть готовый ФВ"},
 	{"speed-up at best", "ускорение в лучшем случае"},
 	{"%d (this run)", "%d (этот запуск)"},
+	{"%d (this run, on %s)", "%d (этот запуск, на %s)"},
 	{"The longest chain of useful work, %s in %s: only faster or smaller CFs of these shorten it",
 		"Самая длинная цепочка полезной работы, %s, %s: её сократят только более быстрые или мелкие ФВ"},
 	{"of the chain", "цепочки"},
@@ -417,6 +418,8 @@ var sentences = slices.Concat([]words.Phrase{
 		"%s cannot help.",
 		"Вся полезная работа занимает %s, самая длинная цепочка %s: в среднем одновременно могли бы " +
 			"исполняться %s ФВ, и помочь могут не больше %s."},
+	{" %s on %s could finish in %s at best; the run took %s",
+		" %s на %s: в лучшем случае %s; запуск занял %s"},
 	{" %s could finish in %s at best; the run took %s", " %s: в лучшем случае %s; запуск занял %s"},
 	{", %s more", ", на %s больше"},
 	{"Slack by code fragment", "Запас по фрагментам кода"},

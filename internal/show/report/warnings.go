@@ -289,12 +289,12 @@ func Leftover(v counters.Violation, lang string) string {
 
 // crowd is hosts with equally many workers and cores; Host is the first of them.
 type crowd struct {
-	slou.Host
+	model.Host
 	hosts int
 }
 
 // overcommitted gives the hosts with more workers than cores.
-func overcommitted(list []slou.Host) (out []crowd) {
+func overcommitted(list []model.Host) (out []crowd) {
 	for _, h := range list {
 		i := slices.IndexFunc(out, func(c crowd) bool { return c.Workers == h.Workers && c.Cores == h.Cores })
 		switch {

@@ -1,10 +1,9 @@
-package slou
+package model
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/trace"
 )
 
@@ -20,14 +19,14 @@ func TestHostsCores(t *testing.T) {
 		{[]string{"0", ""}, 0},
 		{[]string{"0", "0"}, 1},
 	} {
-		m := &model.Model{Info: &trace.RunInfo{}}
+		m := &Model{Info: &trace.RunInfo{}}
 		for i, list := range c.affinities {
 			p := trace.ProcessInfo{Host: "a", Affinity: list, Cores: min(len(list), 2)}
 			m.Info.Processes = append(m.Info.Processes, p)
-			m.Processes = append(m.Processes, model.Process{Host: "a", Cores: p.Cores})
-			m.Nodes = append(m.Nodes, model.Node{Host: "a", Process: i, Workers: make([]model.Worker, 1)})
+			m.Processes = append(m.Processes, Process{Host: "a", Cores: p.Cores})
+			m.Nodes = append(m.Nodes, Node{Host: "a", Process: i, Workers: make([]Worker, 1)})
 		}
-		if got, want := fmt.Sprint(hosts(m)), fmt.Sprint([]Host{{Host: "a", Cores: c.want, Workers: 2}}); got != want {
+		if got, want := fmt.Sprint(m.Hosts()), fmt.Sprint([]Host{{Host: "a", Cores: c.want, Workers: 2}}); got != want {
 			t.Errorf("%q: %s, want %s", c.affinities, got, want)
 		}
 	}
