@@ -51,7 +51,7 @@ func (d *Defs) ask(bytes int64) error {
 
 // size is about how many bytes the definitions take.
 func (d *Defs) size() int64 {
-	return d.names.size() + d.codes.size() + d.sites.size() + d.dfs.size() + int64(cap(d.ids)) + d.text
+	return bytesOf(&d.names) + bytesOf(&d.codes) + bytesOf(&d.sites) + bytesOf(&d.dfs) + int64(cap(d.ids)) + d.text
 }
 
 // What the definitions of a block may take at most, in bytes, while it is read: tables grow to twice what
@@ -63,7 +63,8 @@ const (
 )
 
 // table holds things by number. Numbers are mostly dense; those far out go to a map,
-// so that a damaged one does not cost memory.
+// so that a damaged one does not cost memory. It has no methods: a generic type's methods
+// are compiled once more in every package that imports this one.
 type table[T any] struct {
 	dense  []T
 	has    []bool
@@ -71,7 +72,7 @@ type table[T any] struct {
 	n      int // how many there are
 }
 
-func (t *table[T]) set(i uint32, v T) {
+func putIn[T any](t *table[T], i uint32, v T) {
 	switch {
 	case uint64(i) < uint64(len(t.dense)):
 	case uint64(i) == uint64(len(t.dense)): // as nearly always
@@ -98,14 +99,14 @@ func (t *table[T]) set(i uint32, v T) {
 	t.dense[i], t.has[i] = v, true
 }
 
-// size is about how many bytes the table takes.
-func (t *table[T]) size() int64 {
+// bytesOf is about how many bytes a table takes.
+func bytesOf[T any](t *table[T]) int64 {
 	var v T
 	each := int64(unsafe.Sizeof(v))
 	return int64(cap(t.dense))*(each+1) + 2*int64(len(t.sparse))*(each+5)
 }
 
-func (t *table[T]) get(i uint32) (v T, ok bool) {
+func getFrom[T any](t *table[T], i uint32) (v T, ok bool) {
 	if uint64(i) < uint64(len(t.dense)) && t.has[i] {
 		return t.dense[i], true
 	}
@@ -113,8 +114,8 @@ func (t *table[T]) get(i uint32) (v T, ok bool) {
 	return v, ok
 }
 
-// each goes through the table in the order of the numbers.
-func (t *table[T]) each(f func(i uint32, v T)) {
+// eachOf goes through a table in the order of the numbers.
+func eachOf[T any](t *table[T], f func(i uint32, v T)) {
 	if len(t.sparse) == 0 {
 		for i, has := range t.has {
 			if has {
@@ -131,7 +132,7 @@ func (t *table[T]) each(f func(i uint32, v T)) {
 	}
 	slices.Sort(numbers)
 	for _, i := range slices.Compact(numbers) {
-		v, _ := t.get(i)
+		v, _ := getFrom(t, i)
 		f(i, v)
 	}
 }
@@ -149,25 +150,25 @@ func (d *Defs) LookupName(n Name) (string, bool) {
 	if n == 0 {
 		return "", true
 	}
-	return d.names.get(uint32(n))
+	return getFrom(&d.names, uint32(n))
 }
 
 // Code returns the code fragment of that number and whether it is defined.
-func (d *Defs) Code(code uint32) (CodeDef, bool) { return d.codes.get(code) }
+func (d *Defs) Code(code uint32) (CodeDef, bool) { return getFrom(&d.codes, code) }
 
 // Site returns the statement of that number and whether it is defined.
-func (d *Defs) Site(s Site) (SiteDef, bool) { return d.sites.get(uint32(s)) }
+func (d *Defs) Site(s Site) (SiteDef, bool) { return getFrom(&d.sites, uint32(s)) }
 
 // EachName calls f for every string in the order of their numbers.
 func (d *Defs) EachName(f func(Name, string)) {
-	d.names.each(func(i uint32, s string) { f(Name(i), s) })
+	eachOf(&d.names, func(i uint32, s string) { f(Name(i), s) })
 }
 
 // EachCode calls f for every code fragment in the order of their numbers.
-func (d *Defs) EachCode(f func(CodeDef)) { d.codes.each(func(_ uint32, c CodeDef) { f(c) }) }
+func (d *Defs) EachCode(f func(CodeDef)) { eachOf(&d.codes, func(_ uint32, c CodeDef) { f(c) }) }
 
 // EachSite calls f for every statement in the order of their numbers.
-func (d *Defs) EachSite(f func(SiteDef)) { d.sites.each(func(_ uint32, s SiteDef) { f(s) }) }
+func (d *Defs) EachSite(f func(SiteDef)) { eachOf(&d.sites, func(_ uint32, s SiteDef) { f(s) }) }
 
 // Kind returns the description of a kind, standard or declared in this file, nil if there is none.
 func (d *Defs) Kind(k Kind) *KindSpec {
@@ -188,7 +189,7 @@ func (d *Defs) DFCount() int { return d.ndfs }
 // DF returns the name of a DF and its identity list, appended to dst, and whether it
 // is defined. dst may be nil.
 func (d *Defs) DF(df DF, dst []int64) (name Name, identity []int64, ok bool) {
-	at, ok := d.dfs.get(uint32(df))
+	at, ok := getFrom(&d.dfs, uint32(df))
 	if !ok {
 		return 0, dst, false
 	}
@@ -206,7 +207,7 @@ const identityHead = 2
 
 // HasDF reports whether a DF is defined.
 func (d *Defs) HasDF(df DF) bool {
-	_, ok := d.dfs.get(uint32(df))
+	_, ok := getFrom(&d.dfs, uint32(df))
 	return ok
 }
 
@@ -236,7 +237,7 @@ func (d *Defs) ID(df DF) uint64 {
 // EachDF calls f for every DF in the order of their numbers. identity is valid during the call.
 func (d *Defs) EachDF(f func(df DF, name Name, identity []int64)) {
 	var space []int64
-	d.dfs.each(func(i uint32, _ uint32) {
+	eachOf(&d.dfs, func(i uint32, _ uint32) {
 		name, identity, _ := d.DF(DF(i), space[:0])
 		f(DF(i), name, identity)
 		space = identity
@@ -355,13 +356,13 @@ func (d *Defs) row(tag byte, body []byte) bool {
 	case tagString:
 		if id != 0 && !d.onlyKinds {
 			d.text += int64(len(p.b))
-			d.names.set(id, string(p.b))
+			putIn(&d.names, id, string(p.b))
 		}
 	case tagCode:
 		c := CodeDef{Code: id, Name: name(), Kind: CodeKind(p.number(math.MaxUint8)), File: name(),
 			Line: number(), Col: number()}
 		if !p.bad && !d.onlyKinds {
-			d.codes.set(id, c)
+			putIn(&d.codes, id, c)
 		}
 	case tagSite:
 		s := SiteDef{Site: Site(id), Code: uint32(p.number(math.MaxUint32)), Label: name(), File: name(),
@@ -373,7 +374,7 @@ func (d *Defs) row(tag byte, body []byte) bool {
 			s.Stealable = p.number(math.MaxUint64)&1 != 0
 		}
 		if !p.bad && !d.onlyKinds {
-			d.sites.set(id, s)
+			putIn(&d.sites, id, s)
 		}
 	case tagKind:
 		s := &KindSpec{Kind: Kind(id), Namespace: p.string(), Name: p.string(), Doc: p.string()}
@@ -492,10 +493,10 @@ func (d *Defs) addDFs(b []byte, n int) error {
 		for _, v := range words[at[i]:][:l] {
 			ids = binary.AppendUvarint(ids, zigzag(v))
 		}
-		if _, known := d.dfs.get(uint32(cols[0][i])); !known {
+		if _, known := getFrom(&d.dfs, uint32(cols[0][i])); !known {
 			d.ndfs++
 		}
-		d.dfs.set(uint32(cols[0][i]), place)
+		putIn(&d.dfs, uint32(cols[0][i]), place)
 	}
 	d.ids = ids
 	return nil

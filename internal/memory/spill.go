@@ -261,7 +261,7 @@ func (s *Spill) Bytes() int64 {
 
 // Make gives a list of n zero elements, in s where that is worth it and T has no pointers.
 func Make[T any](s *Spill, n int) []T {
-	if p := spillOf[T](s, n); p != nil {
+	if p := s.list(reflect.TypeFor[T](), n); p != nil {
 		return unsafe.Slice((*T)(p), n)
 	}
 	return make([]T, n)
@@ -278,10 +278,10 @@ func Append[T any](s *Spill, list []T, v T) []T {
 // leastSpilled is the size in bytes below which a column stays in ordinary memory.
 const leastSpilled = 1 << 10
 
-func spillOf[T any](s *Spill, n int) unsafe.Pointer {
-	var zero T
-	bytes := n * int(unsafe.Sizeof(zero))
-	if s == nil || bytes < leastSpilled || hasPointers(reflect.TypeFor[T]()) {
+// list gives room for n zero elements; nil if they are to be in ordinary memory.
+func (s *Spill) list(of reflect.Type, n int) unsafe.Pointer {
+	bytes := n * int(of.Size())
+	if s == nil || bytes < leastSpilled || hasPointers(of) {
 		return nil
 	}
 	b := s.take((bytes + spillAlign - 1) &^ (spillAlign - 1))

@@ -101,7 +101,7 @@ func (b *builder) bounds() {
 	b.findLost(endsOff)
 	for _, s := range b.streams {
 		if w := b.worker(s); w != nil {
-			w.times(s, m)
+			s.timesOf(w, m)
 		}
 	}
 	b.findProcesses()
@@ -168,8 +168,9 @@ func joined(list []Interval, from, to int64) []Interval {
 	return out
 }
 
-// times takes what a stream says of when its worker waited and was idle.
-func (w *Worker) times(s *stream, m *Model) {
+// timesOf puts into w, the worker that s is, when it waited and was idle. It is no method of Worker: packages
+// that import this one would compile all that such a method's parameters have of generic code once more.
+func (s *stream) timesOf(w *Worker, m *Model) {
 	w.Idle, w.Waits = s.idle, s.waits
 	if s.idleSince != None {
 		w.Idle = append(w.Idle, Interval{s.idleSince, m.End})
