@@ -1,20 +1,25 @@
 // Package dataframe writes the tables of a run (package tables) as files for data frames: CSV, which
 // everything reads, and Parquet, which is smaller, keeps types, and lets readers skip what they do not need.
 //
-// A table is written a few thousand rows at a time. Memory does not grow with the table.
+// A table is written a few rows at a time, of Parquet some row groups. Memory does not grow with the table.
 package dataframe
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strconv"
+	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/sql"
 	"github.com/whyslow/whyslow/internal/show/tables"
 )
@@ -47,8 +52,8 @@ func Folder(ctx context.Context, dir, extension string, s *tables.Source, write 
 	return nil
 }
 
-// chunk is how many rows are written at once.
-const chunk = 4096
+// chunk is how many rows are written at once: so few that their fields stay in the processor's cache.
+const chunk = 64
 
 // CSV writes a table as RFC 4180 says; what is null is empty.
 func CSV(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) error {
@@ -75,34 +80,79 @@ func CSV(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) e
 
 // rowGroup is how many rows a reader of Parquet can skip at once. Their columns are in memory until the group
 // is written.
-const rowGroup = 64 * chunk
+const rowGroup = 1 << 18
+
+// atOnce is how many row groups are made at once at most.
+const atOnce = 4
 
 // Parquet writes a table as a Parquet file: columns of int64, double or UTF-8, all optional, compressed with
-// zstd. Integers are stored as differences, texts by a dictionary, or one after the other where most of them differ.
-// The metadata tells whyslow.tables_version.
+// zstd at its fastest level, as others take longer and save nothing. Integers are stored as differences, texts
+// by a dictionary, or one after the other where most of them differ. The metadata tells whyslow.tables_version.
+//
+// Several row groups are made at once; they are written in order.
 func Parquet(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) error {
-	out := parquet.NewGenericWriter[any](w, schemaOf(t, rows), parquet.Compression(&parquet.Zstd),
-		parquet.CreatedBy("whyslow", "", ""),
+	return inGroups(ctx, w, t, rows, rowGroup)
+}
+
+func inGroups(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows, each int) error {
+	out := parquet.NewGenericWriter[any](w, schemaOf(t, rows),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.CreatedBy("whyslow", "", ""),
 		parquet.KeyValueMetadata("whyslow.tables_version", strconv.Itoa(tables.Version)))
-	columns := out.ColumnWriters()
+	groups := (rows.Len() + each - 1) / each
+	turns := make([]chan struct{}, groups+1) // closed when the groups before are written
+	for i := range turns {
+		turns[i] = make(chan struct{})
+	}
+	close(turns[0])
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	made := make([]*parquet.ConcurrentRowGroupWriter, procs.Lanes(min(atOnce, runtime.GOMAXPROCS(0)), groups))
+	if err := procs.Each(ctx, len(made), groups, func(lane, g int) (err error) {
+		defer func() {
+			if err != nil {
+				cancel(err) // nobody waits for its turn any more
+			}
+		}()
+		defer tables.Catch(&err)
+		if made[lane] == nil {
+			made[lane] = out.BeginRowGroup()
+		}
+		if err := fillGroup(ctx, made[lane], rows, g*each, min((g+1)*each, rows.Len())); err != nil {
+			return err
+		}
+		select {
+		case <-turns[g]:
+			if _, err := made[lane].Commit(); err != nil {
+				return err
+			}
+			close(turns[g+1])
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return out.Close()
+}
+
+// fillGroup makes a row group of rows from up to to.
+func fillGroup(ctx context.Context, group *parquet.ConcurrentRowGroupWriter, rows *tables.Rows,
+	from, to int) error {
+	columns := group.ColumnWriters()
 	values := make([][]parquet.Value, len(columns))
 	row := make([]tables.Value, len(columns))
-	var texts []byte // of a chunk
-	for from := 0; from < rows.Len(); from += chunk {
+	for ; from < to; from += chunk {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		texts = texts[:0]
 		for c := range values {
 			values[c] = values[c][:0]
 		}
-		for i := from; i < min(from+chunk, rows.Len()); i++ {
+		for i := from; i < min(from+chunk, to); i++ {
 			rows.Row(i, row)
 			for c, v := range row {
-				if v.Type == tables.Text {
-					texts = append(texts, v.Text...)
-				}
-				values[c] = append(values[c], value(v, texts, c))
+				values[c] = append(values[c], value(v, c))
 			}
 		}
 		for c, column := range columns {
@@ -110,24 +160,19 @@ func Parquet(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Row
 				return err
 			}
 		}
-		if (from+chunk)%rowGroup == 0 {
-			if err := out.Flush(); err != nil {
-				return err
-			}
-		}
 	}
-	return out.Close()
+	return group.Flush()
 }
 
-// value is a field for a column; of a text it is what stands at the end of texts.
-func value(v tables.Value, texts []byte, column int) parquet.Value {
+// value is a field for a column. A text is not copied: Parquet only reads it.
+func value(v tables.Value, column int) parquet.Value {
 	switch v.Type {
 	case tables.Integer:
 		return parquet.Int64Value(v.Int).Level(0, 1, column)
 	case tables.Real:
 		return parquet.DoubleValue(v.Real).Level(0, 1, column)
 	case tables.Text:
-		return parquet.ByteArrayValue(texts[len(texts)-len(v.Text):]).Level(0, 1, column)
+		return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(v.Text), len(v.Text))).Level(0, 1, column)
 	}
 	return parquet.NullValue().Level(0, 0, column)
 }

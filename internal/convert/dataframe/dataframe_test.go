@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -38,7 +39,8 @@ func TestRandom(t *testing.T) {
 			if err := dataframe.CSV(ctx, &comma, table, rows); err != nil {
 				t.Fatal(err)
 			}
-			if err := dataframe.Parquet(ctx, &columns, table, rows); err != nil {
+			each := rapid.IntRange(1, 100).Draw(t, "rows of a group")
+			if err := dataframe.InGroups(ctx, &columns, table, rows, each); err != nil {
 				t.Fatal(err)
 			}
 			checkCSV(t, comma.Bytes(), table, rows)
@@ -160,6 +162,30 @@ func TestFolder(t *testing.T) {
 		if err := write(context.Background(), failing{}, tables.Find("runs"), rows); !errors.Is(err, errFull) {
 			t.Error(err)
 		}
+	}
+}
+
+// TestGroupsEnd: where one of many row groups fails, the others do not wait for it.
+func TestGroupsEnd(t *testing.T) {
+	s := &tables.Source{Model: sloutest.Build(t, small+strings.Replace(small, "0", "1", 1)+
+		strings.Replace(small, "0", "2", 1))}
+	ctx := context.Background()
+	table := tables.Find("nodes")
+	rows, err := table.Rows(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows.Len() < 3 {
+		t.Fatal(rows.Len())
+	}
+	if err := dataframe.InGroups(ctx, failing{}, table, rows, 1); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(reason)
+	if err := dataframe.InGroups(ctx, io.Discard, table, rows, 1); !errors.Is(err, reason) {
+		t.Error(err)
 	}
 }
 

@@ -111,6 +111,7 @@ var events = define("events", "An event as it was recorded, in order of time.",
 		if r.Spec == nil {
 			return Value{}
 		}
-		return String(string(eventjson.AppendArgs(nil, r.Spec, r.Args, r.Defs)))
+		var most [256]byte // longer ones are rare
+		return String(string(eventjson.AppendArgs(most[:0], r.Spec, r.Args, r.Defs)))
 	}),
 )
