@@ -11,13 +11,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/tracks"
@@ -37,41 +38,96 @@ func is(head []byte) bool {
 	return false
 }
 
-// record is an event of the file.
-type record struct {
-	Ph      string          `json:"ph"`
-	Name    string          `json:"name"`
-	Ts      json.Number     `json:"ts"`  // microseconds
-	Dur     json.Number     `json:"dur"` // likewise
-	PID     json.RawMessage `json:"pid"` // a number or a text, like the other ids
-	TID     json.RawMessage `json:"tid"`
-	ID      json.RawMessage `json:"id"`
-	BindID  json.RawMessage `json:"bind_id"`
-	FlowIn  bool            `json:"flow_in"`
-	FlowOut bool            `json:"flow_out"`
-	Bp      string          `json:"bp"`
-	Cat     string          `json:"cat"`
-	Scope   string          `json:"scope"`
-	ID2     json.RawMessage `json:"id2"`
-	Args    json.RawMessage `json:"args"`
+// The members of an event that are read.
+const (
+	ph = iota
+	name
+	ts  // in microseconds
+	dur // likewise
+	pid // a number or a text, like the other ids
+	tid
+	id
+	bindID
+	flowIn
+	flowOut
+	bp
+	cat
+	scope
+	id2
+	args
+	members
+)
+
+var memberOf = map[string]int{"ph": ph, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, "id": id,
+	"bind_id": bindID, "flow_in": flowIn, "flow_out": flowOut, "bp": bp, "cat": cat, "scope": scope, "id2": id2,
+	"args": args}
+
+// record is an event of the file: the values of its members, as they stand there. Those it does not have are
+// empty, and so are those that are null.
+type record [members][]byte
+
+// read reads an event whose brace was read.
+func (r *record) read(d *jsontext.Decoder) error {
+	for i := range r {
+		r[i] = r[i][:0] // it keeps its room
+	}
+	var room [32]byte
+	for d.PeekKind() != '}' {
+		key, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		key, _ = jsontext.AppendUnquote(room[:0], key)
+		member, ok := memberOf[string(key)]
+		if !ok || member == args && len(r[ph]) > 0 && string(r[ph]) != `"C"` {
+			if err := d.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		switch kind := v.Kind(); {
+		case kind == 'n':
+			v = v[:0]
+		case (member == ph || member == name || member == bp || member == cat || member == scope) && kind != '"':
+			return fmt.Errorf("%q is no text", key)
+		case (member == ts || member == dur) && kind != '0' && kind != '"':
+			return fmt.Errorf("%q is no time in microseconds", v)
+		}
+		r[member] = append(r[member][:0], v...)
+	}
+	_, err := d.ReadToken()
+	return err
 }
 
-// reset makes it an empty one that keeps its room.
-func (r *record) reset() {
-	*r = record{PID: r.PID[:0], TID: r.TID[:0], ID: r.ID[:0], BindID: r.BindID[:0], ID2: r.ID2[:0],
-		Args: r.Args[:0]}
+// text gives a member that is a text.
+func (r *record) text(member int) string {
+	var room [64]byte
+	text, _ := jsontext.AppendUnquote(room[:0], r[member]) // what it has is a valid text, or none
+	return string(text)
+}
+
+// decoder reads JSON and is not strict: others are not either.
+func decoder(in io.Reader) *jsontext.Decoder {
+	return jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
-	d := json.NewDecoder(in)
+	d := decoder(in)
 	f := &file{File: tracks.New(to), to: to, counters: map[string]string{}}
 	err := f.events(ctx, d)
 	var told *foreign.Error
+	var syntax *jsontext.SyntacticError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		err = &foreign.Error{Offset: d.InputOffset(), Msg: "the file ends within the list of events"}
+	case errors.As(err, &syntax):
+		err = &foreign.Error{Offset: syntax.ByteOffset, Msg: syntax.Err.Error()}
 	case err != nil && !errors.As(err, &told):
 		err = &foreign.Error{Offset: d.InputOffset(), Msg: err.Error()}
 	case err == nil && f.Empty():
@@ -85,68 +141,69 @@ type file struct {
 	*tracks.File
 	to       *foreign.Run
 	counters map[string]string // by name: the process that had it first
+	series   []series
 }
 
 // events reads the list of events: the whole file, which may lack its end, or a member of an object.
-func (f *file) events(ctx context.Context, d *json.Decoder) error {
-	first, err := d.Token()
+func (f *file) events(ctx context.Context, d *jsontext.Decoder) error {
+	first, err := d.ReadToken()
 	if err != nil {
 		return err
 	}
-	bare := first == json.Delim('[')
+	bare := first.Kind() == '['
 	if !bare {
 		for {
-			name, err := d.Token()
-			if err != nil {
+			name, err := d.ReadToken()
+			if err != nil || name.Kind() == '}' {
 				return err
 			}
-			if name == json.Delim('}') {
-				return nil
-			}
-			if name == "traceEvents" {
+			if name.String() == "traceEvents" {
 				break
 			}
-			var skipped json.RawMessage
-			if err := d.Decode(&skipped); err != nil {
+			if err := d.SkipValue(); err != nil {
 				return err
 			}
 		}
-		if begin, err := d.Token(); err != nil {
+		if begin, err := d.ReadToken(); err != nil {
 			return err
-		} else if begin != json.Delim('[') {
+		} else if begin.Kind() != '[' {
 			return errors.New("traceEvents is no list")
 		}
 	}
-	next := &record{}
-	for n := 0; d.More(); n++ {
+	var r record
+	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		next.reset()
-		r := next // null makes it nil
-		at := d.InputOffset()
-		switch err := d.Decode(&r); {
-		case bare && errors.Is(err, io.EOF):
+		begin, err := d.ReadToken()
+		switch {
+		case bare && errors.Is(err, io.ErrUnexpectedEOF):
 			return nil // the format allows that
 		case err != nil:
 			return err
-		case r == nil:
-			continue
 		}
-		if err := f.event(r); err != nil {
+		switch begin.Kind() {
+		case ']':
+			return nil
+		case 'n':
+			continue
+		case '{':
+		default:
+			return errors.New("an event is no object")
+		}
+		at := d.InputOffset() - 1
+		if err := r.read(d); err != nil {
+			return err
+		}
+		if err := f.event(&r); err != nil {
 			return &foreign.Error{Offset: at, Msg: err.Error()}
 		}
 	}
-	_, err = d.Token()
-	if bare && errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // nanoseconds reads microseconds. Floating point has too few digits for those since 1970.
-func nanoseconds(n json.Number) (int64, error) {
-	text := n.String()
+func nanoseconds(number []byte) (int64, error) {
+	text := string(bytes.Trim(number, `"`))
 	whole, part, _ := strings.Cut(text, ".")
 	us, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || strings.ContainsAny(part, "eE") {
@@ -176,104 +233,134 @@ var left = map[string]string{"i": "instants", "I": "instants", "R": "instants", 
 
 // event takes an event in.
 func (f *file) event(r *record) error {
-	switch r.Ph {
+	phase := r.text(ph)
+	switch phase {
 	case "X", "B", "E", "s", "t", "f", "C", "b", "e", "S", "F":
 	default:
-		f.to.Skip(cmp.Or(left[r.Ph], "others"))
+		f.to.Skip(cmp.Or(left[phase], "others"))
 		return nil
 	}
-	at, err := nanoseconds(r.Ts)
+	at, err := nanoseconds(r[ts])
 	if err != nil {
 		return err
 	}
-	switch r.Ph {
+	switch phase {
 	case "C":
 		return f.counter(r, at)
-	case "b", "S":
-		return f.AsyncBegin(r.async(), r.Name, at)
-	case "e", "F":
-		return f.AsyncEnd(r.async(), at)
+	case "b":
+		return f.AsyncBegin(r.async(true), r.text(name), at)
+	case "S":
+		return f.AsyncBegin(r.async(false), r.text(name), at)
+	case "e":
+		return f.AsyncEnd(r.async(true), at)
+	case "F":
+		return f.AsyncEnd(r.async(false), at)
 	}
-	t, err := f.Thread(string(r.PID) + "/" + string(r.TID))
+	t, err := f.Thread(string(r[pid]) + "/" + string(r[tid]))
 	if err != nil {
 		return err
 	}
 	end := func(at int64, inside bool) tracks.End { return tracks.End{Thread: t, At: at, Inside: inside} }
-	switch r.Ph {
+	switch phase {
 	case "X":
-		dur := int64(0)
-		if r.Dur != "" {
-			if dur, err = nanoseconds(r.Dur); err != nil {
+		lasts := int64(0)
+		if len(r[dur]) > 0 {
+			if lasts, err = nanoseconds(r[dur]); err != nil {
 				return err
 			}
 		}
-		to := at + max(dur, 0)
-		if len(r.BindID) > 0 {
-			if r.FlowIn {
-				f.Enters(r.BindID, end(at, true))
+		to, name := at+max(lasts, 0), r.text(name)
+		if len(r[bindID]) > 0 {
+			if string(r[flowIn]) == "true" {
+				f.Enters(r[bindID], end(at, true))
 			}
-			if r.FlowOut {
-				f.Leaves(r.BindID, r.Name, end(to, true))
+			if string(r[flowOut]) == "true" {
+				f.Leaves(r[bindID], name, end(to, true))
 			}
 		}
-		return f.Add(t, at, to, r.Name)
+		return f.Add(t, at, to, name)
 	case "B":
-		return f.Begin(t, at, r.Name)
+		return f.Begin(t, at, r.text(name))
 	case "E":
 		return f.End(t, at)
 	case "s":
-		f.Leaves(r.ID, r.Name, end(at, true))
+		f.Leaves(r[id], r.text(name), end(at, true))
 	case "t":
-		f.Enters(r.ID, end(at, true))
+		f.Enters(r[id], end(at, true))
 	case "f":
-		f.Enters(r.ID, end(at, r.Bp == "e"))
+		f.Enters(r[id], end(at, string(r[bp]) == `"e"`))
 	}
 	return nil
 }
 
-// async is what the ends of an asynchronous slice, and of those inside of it, have in common.
-func (r *record) async() string {
-	id, process := r.ID, ""
-	if len(id) == 0 {
-		id = r.ID2
+// async is what the ends of an asynchronous slice, and of those inside of it, have in common. Of old there were
+// none inside.
+func (r *record) async(nested bool) string {
+	key, process := r[id], ""
+	if len(key) == 0 {
+		key = r[id2]
 	}
-	if bytes.Contains(r.ID2, []byte(`"local"`)) {
-		process = string(r.PID)
+	if bytes.Contains(r[id2], []byte(`"local"`)) {
+		process = string(r[pid])
 	}
-	key := string(id) + process + " " + r.Cat + " " + r.Scope
-	if r.Ph == "S" || r.Ph == "F" { // these are not nested
-		key += " " + r.Name
+	text := string(key) + process + " " + r.text(cat) + " " + r.text(scope)
+	if !nested {
+		text += " " + r.text(name)
 	}
-	return key
+	return text
+}
+
+// series is a value of a counter.
+type series struct {
+	name  string
+	value string
+}
+
+// readSeries reads the values of a counter, if args has some.
+func readSeries(list []series, args []byte) []series {
+	list = list[:0]
+	if len(args) == 0 || args[0] != '{' {
+		return list
+	}
+	d := decoder(bytes.NewReader(args))
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() == '"' {
+		var key jsontext.Token
+		var v jsontext.Value
+		if key, err = d.ReadToken(); err == nil {
+			name := key.String()
+			if v, err = d.ReadValue(); err == nil {
+				list = append(list, series{name, strings.Trim(string(v), `"`)})
+			}
+		}
+	}
+	return list
 }
 
 // counter takes in the values of a counter: a number for each of its series.
 func (f *file) counter(r *record, at int64) error {
-	var args map[string]json.RawMessage
-	if len(r.Args) > 0 && json.Unmarshal(r.Args, &args) != nil {
-		args = nil
+	f.series = readSeries(f.series, r[args])
+	of := cmp.Or(r.text(name), "counter")
+	if len(r[id]) > 0 {
+		of += " " + strings.Trim(string(r[id]), `"`)
 	}
-	name := cmp.Or(r.Name, "counter")
-	if len(r.ID) > 0 {
-		name += " " + strings.Trim(string(r.ID), `"`)
-	}
-	if first, ok := f.counters[name]; !ok {
-		f.counters[name] = string(r.PID)
-	} else if first != string(r.PID) {
-		name += " of process " + strings.Trim(string(r.PID), `"`)
+	if first, ok := f.counters[of]; !ok {
+		f.counters[of] = string(r[pid])
+	} else if first != string(r[pid]) {
+		of += " of process " + strings.Trim(string(r[pid]), `"`)
 	}
 	some := false
-	for series, text := range args {
-		v, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	for _, x := range f.series {
+		v, err := strconv.ParseFloat(x.value, 64)
 		if err != nil {
 			continue
 		}
-		if some = true; series != "value" || len(args) > 1 {
-			series = name + "." + series
-		} else {
-			series = name
+		some = true
+		as := of
+		if x.name != "value" || len(f.series) > 1 {
+			as += "." + x.name
 		}
-		if err := f.Counter(series, at, v); err != nil {
+		if err := f.Counter(as, at, v); err != nil {
 			return err
 		}
 	}
