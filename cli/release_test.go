@@ -85,8 +85,9 @@ func TestGoInstall(t *testing.T) {
 		// As a proxy makes it: without modules in folders of their own.
 		"git archive --format=zip --prefix=" + module + "@" + version + "/ -o " + served + "/" + version +
 			".zip HEAD . ':!bench'",
-		"GOPROXY=file://" + dir + "/served,file://$(go env GOMODCACHE)/cache/download GONOSUMDB=" + module +
-			" GONOSUMCHECK=1 GOFLAGS=-modcacherw GOMODCACHE=" + dir + "/modules GOBIN=" + dir + "/bin go install " +
+		// The modules that it needs are those of go.sum: nobody has to be asked for their sums.
+		"GOPROXY=file://" + dir + "/served,file://$(go env GOMODCACHE)/cache/download GOSUMDB=off" +
+			" GOFLAGS=-modcacherw GOMODCACHE=" + dir + "/modules GOBIN=" + dir + "/bin go install " +
 			module + "/cmd/whyslow@latest",
 		dir + "/bin/whyslow --version | grep -q ' " + release + "'",
 		dir + "/bin/whyslow run -q -o " + dir + "/mxm.trace examples/mxm/mxm.fa 4 8",

@@ -5,6 +5,8 @@ package cli
 import (
 	"context"
 
+	"github.com/spf13/pflag"
+
 	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/run/config"
 	"github.com/whyslow/whyslow/internal/run/crew"
@@ -14,6 +16,10 @@ import (
 const canRun = false
 
 func runProgram(context.Context, console.IO, *crew.Crew, *runOptions, *config.Plan, []string) error {
+	return console.Exit(console.BadUsage, errNoEngine)
+}
+
+func repeatRun(context.Context, console.IO, *pflag.FlagSet, *runOptions, []string) error {
 	return console.Exit(console.BadUsage, errNoEngine)
 }
 
