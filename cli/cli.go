@@ -21,8 +21,8 @@ import (
 
 // Many processes do verbsOfMany together; verbsOfUserCode run the user's code, here or in a child process.
 var (
-	verbsOfMany     = []string{"run", "report", "experiment", "doctor", "luna", "rts"}
-	verbsOfUserCode = []string{"run", "luna", "rts"}
+	verbsOfMany     = []string{"run", "report", "debug", "experiment", "doctor", "luna", "rts"}
+	verbsOfUserCode = []string{"run", "debug", "luna", "rts"}
 )
 
 // badInput is about a file that cannot be used; nil stays nil.

@@ -40,6 +40,9 @@ Breakpoints and holds are saved and set again the next time, unless the commands
 all that it wants. --fresh forgets them. --gdb stops at a CF and attaches gdb to it, at the beginning of its C++
 function; C++ code is compiled with all names and, unless -O says otherwise, without optimization for that.
 
+Under mpirun, rank 0 takes the commands or shows the page, and all ranks obey. An editor needs all nodes in
+one process.
+
 The time at which the program was stopped is W.debug in the report. The flags of 'whyslow run' work as they do
 there: with --order or --fuzz-order, a recorded or random order is debugged.
 ` + exitCodes(1, 2, 3, 4)
@@ -48,7 +51,8 @@ there: with --order or --fuzz-order, a recorded or random order is debugged.
   whyslow debug --page prog.fa 100
   whyslow debug --order race.trace prog.fa 100
   whyslow debug --gdb 'step[3]' prog.fa 100
-  whyslow debug --dap prog.fa 100`
+  whyslow debug --dap prog.fa 100
+  mpirun -n 4 whyslow debug --commands script.txt prog.fa 100`
 	f := cmd.Flags()
 	f.StringVar(&o.debug.commands, "commands", "", "take the commands from this `file`; after the last one the"+
 		" program goes on to its end")
@@ -58,12 +62,6 @@ there: with --order or --fuzz-order, a recorded or random order is debugged.
 	f.StringVar(&o.debug.gdb, "gdb", "", "go on up to this `CF` and attach gdb to it; commands for gdb may follow:"+
 		" 'step[3] bt; info args'")
 	return cmd
-}
-
-// noDebugger says that programs of many processes cannot be debugged.
-func noDebugger(ranks int) error {
-	return console.Misuse("debug: all nodes must be in one process: leave out mpirun and use -n %d; --order repeats"+
-		" there what a run under mpirun has recorded", ranks)
 }
 
 // checkDebug finds what does not go with a debugger.
@@ -81,8 +79,9 @@ func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 	if o.debug.page {
 		o.live.on = true
 	}
-	if c.Many() {
-		return noDebugger(c.Size())
+	if c.Many() && o.debug.dap {
+		return console.Misuse("debug: --dap needs all nodes in one process: leave out mpirun and use -n %d",
+			c.Size())
 	}
 	if o.debug.page && (o.debug.dap || o.debug.commands != "") || o.debug.dap && o.debug.commands != "" {
 		return console.Misuse("debug: --page, --dap and --commands: choose one")
@@ -100,7 +99,7 @@ func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 			return console.Misuse("debug: --%s makes no sense under the debugger", flag)
 		}
 	}
-	if o.debug.commands == "" {
+	if o.debug.commands == "" || !c.Speaks() {
 		return nil
 	}
 	var err error

@@ -39,8 +39,9 @@ func must(t *testing.T, dir, home string, code int, command string) (stdout, std
 	return stdout, stderr
 }
 
-// TestMPIDebugged: a program under mpirun is not debugged, and why is said; what it did there comes again in
-// one process, under the debugger.
+// TestMPIDebugged: a program under mpirun is debugged through rank 0: what all ranks have is seen, a stop of
+// one stops all, and CFs of any may be stepped, held, moved and changed. What it did there comes again in one
+// process.
 func TestMPIDebugged(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
@@ -55,17 +56,71 @@ sub main()
     for i = 0 .. 3
         cf turn[i]: more(x[i], x[i + 1]) @ { locator_cyclic: i; };
     show(x[4]);
+} @ {
+    locator_cyclic x[i] => i;
 }
-`, "look.txt": "break turn[3]\ncontinue\ninputs\ncontinue\n"})
-	for _, how := range []string{"debug --commands look.txt", "debug --dap", "run --live --debug --no-browser"} {
-		_, stderr := must(t, dir, home, console.BadUsage, "mpirun -n 2 whyslow "+how+" -q chain.fa")
-		if !strings.Contains(stderr, "whyslow: debug: all nodes must be in one process: leave out mpirun and use"+
-			" -n 2; --order repeats there what a run under mpirun has recorded\n") {
-			t.Errorf("%s: %s", how, stderr)
+`, "look.txt": strings.Join([]string{"break turn[3]", "continue", "where", "inputs", "print x[3] + 1", "cfs",
+		"dfs x[3]", "breaks", "input x[3] 40", "hold show", "continue", "cfs", "release show", "continue"}, "\n"),
+		"steps.txt": strings.Join([]string{"step", "step start", "step for i", "set x[0] 7", "step turn[0]",
+			"dfs x[1]", "set x[1] 50", "step turn[1]", "continue"}, "\n"),
+		"turns.txt": strings.Join([]string{"hold turn[*]", "continue", "step turn[0]", "move turn[1] 0", "cfs kept",
+			"step turn[1]", "step turn[2]", "release turn[*]", "first turn[3]", "continue"}, "\n"),
+		"order.txt": "break turn[3]\ncontinue\ninputs\ncontinue\n", "quit.txt": "until turn[1]\nquit\n",
+		"wrong.txt": "continue\nhold nothing\n", "stuck.fa": `
+C++ sub more(int v, name y) ${{ y = v + 1; $}}
+sub main()
+{
+    df x;
+    for i = 0 .. 3
+        cf turn[i]: more(x[i], x[i + 1]) @ { locator_cyclic: i; };
+}
+`, "stuck.txt": "continue\ncfs waiting\ncontinue\n"})
+	debugged := func(code int, commands, program, printed string, want ...string) {
+		t.Helper()
+		stdout, stderr := must(t, dir, home, code, "mpirun -n 2 whyslow debug -q -w 1 --commands "+commands+
+			" "+program)
+		if stdout != printed {
+			t.Errorf("%s: it printed %q, not %q", commands, stdout, printed)
+		}
+		for rest, i := stderr, 0; i < len(want); i++ {
+			_, after, found := strings.Cut(rest, want[i]+"\n")
+			if !found {
+				t.Fatalf("%s: after %q it does not say %q:\n%s", commands, want[:i], want[i], stderr)
+			}
+			rest = after
 		}
 	}
+	debugged(0, "look.txt", "chain.fa", "41\n", "stopped (entry): before the program begins",
+		"stopped (breakpoint): turn[3] on node 1 (chain.fa:10)", "0.8 turn[3] (chain.fa:10)",
+		"  in for i (chain.fa:9)", "  in main (chain.fa:5)", "x[3] = 4", "i = 3", "5",
+		"kept     0.8      turn[3] on node 1",
+		"waiting  0.4      show on node 0, waits for x[4]",
+		"x[3] on node 1: 4, made by more(x[i], x[i + 1]) (chain.fa:10:9), used next by turn[3]",
+		"1: turn[3] (reached 1 time)", "stopped (held): 1 held CF is all that can go on",
+		"kept     0.4      show on node 0")
+	debugged(0, "steps.txt", "-o changed.trace chain.fa", "53\n", "stopped (entry): before the program begins",
+		"stopped (step): a CF of sub main() has ended (chain.fa:5)",
+		"stopped (step): a CF of start(x[0]) has ended (chain.fa:8)",
+		"x[1] on node 1: 8, made by more(x[i], x[i + 1]) (chain.fa:10:9), used next by turn[1]")
+	info, err := trace.ReadRunInfo(filepath.Join(dir, "changed.trace"))
+	if err != nil || info.Settings["changed by hand"] != "x[0]: 7 instead of 1\nx[1]: 50 instead of 8" ||
+		info.Settings["stopped"] == "" {
+		t.Errorf("%v: run.json has %q", err, info.Settings)
+	}
+	if out, _ := must(t, dir, home, 0, "whyslow doctor changed.trace"); !strings.Contains(out,
+		"consistent: no contradictions") {
+		t.Errorf("whyslow doctor says\n%s", out)
+	}
+	debugged(0, "turns.txt", "chain.fa", "5\n", "stopped (held): 1 held CF is all that can go on",
+		"stopped (step): a CF of more(x[i], x[i + 1]) has ended (chain.fa:10)")
+	debugged(console.Stuck, "stuck.txt", "stuck.fa", "", "stopped (stuck): the program cannot finish: 4 CFs"+
+		" wait for data fragments that never come", "waiting  0.4      turn[1] on node 1, waits for x[1]")
+	debugged(console.Interrupted, "quit.txt", "chain.fa", "",
+		"stopped (breakpoint): turn[1] on node 1 (chain.fa:10)", "whyslow: interrupted")
+	debugged(console.BadUsage, "wrong.txt", "stuck.fa", "", "whyslow: wrong.txt:2: nothing: the program has no"+
+		" code fragment or label nothing; it has for i, main, more, turn")
 	must(t, dir, home, 0, "mpirun -n 2 whyslow run -q -w 1 -o many.trace chain.fa")
-	stdout, stderr := must(t, dir, home, 0, "whyslow debug -q --order many.trace --commands look.txt chain.fa")
+	stdout, stderr := must(t, dir, home, 0, "whyslow debug -q --order many.trace --commands order.txt chain.fa")
 	if stdout != "5\n" || !strings.Contains(stderr, "stopped (breakpoint): turn[3] on node 1 (chain.fa:10)\n") ||
 		!strings.Contains(stderr, "x[3] = 4\n") || strings.Contains(stderr, "in their turn") {
 		t.Errorf("it printed %q and said\n%s", stdout, stderr)

@@ -98,9 +98,6 @@ links are real.
 			if err := o.clock.spoil(); err != nil {
 				return err
 			}
-			if ranks := crew.Ranks(); o.debug != nil && ranks > 1 {
-				return noDebugger(ranks)
-			}
 			started := crew.EndAtOnce(cmd.Context(), func() { io.Say("interrupted") })
 			defer started()
 			c, err := crew.Join(buildName())

@@ -44,14 +44,26 @@ type debugging struct {
 	output  func()        // brings out what the program has printed
 }
 
-// begin starts to debug a run that is about to begin; quit ends it.
+// begin starts to debug a run that is about to begin; quit ends one of one process. Of many processes, that
+// of node 0 alone speaks with people.
 func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Config, program string,
 	quit func()) (*debugging, error) {
-	saved, err := o.saved(program)
-	if err != nil {
+	g := &debugging{library: cfg.Library, served: make(chan struct{}), output: func() {}}
+	opt := debug.Options{Program: cfg.Program, Session: cfg.Session, Under: cfg.Gate, AtEntry: true}
+	if cfg.Part != nil {
+		opt.Node, opt.Nodes = cfg.Part.Node, cfg.Nodes
+	}
+	if opt.Node != 0 {
+		close(g.served)
+		var err error
+		g.d, err = debug.New(ctx, opt)
+		cfg.Gate, cfg.DescribeDFs = g.d, true
+		return g, badInput(err)
+	}
+	var err error
+	if opt.Saved, err = o.saved(program); err != nil {
 		return nil, badInput(err)
 	}
-	g := &debugging{library: cfg.Library, served: make(chan struct{}), output: func() {}}
 	say := func(line string) { fmt.Fprintln(std.Err, line) }
 	var server *editor.Server
 	switch {
@@ -60,10 +72,12 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 	case o.page:
 		say = o.browser.Log
 	}
-	g.d, err = debug.New(ctx, debug.Options{Program: cfg.Program, Session: cfg.Session, Under: cfg.Gate, AtEntry: true,
-		Saved: saved, Log: say})
-	if err != nil {
+	opt.Log = say
+	if g.d, err = debug.New(ctx, opt); err != nil {
 		return nil, badInput(err)
+	}
+	if opt.Nodes > 1 {
+		quit = g.d.Quit
 	}
 	cfg.Gate, cfg.DescribeDFs = g.d, true
 	if o.page {

@@ -230,7 +230,9 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	}
 	res, runErr := engine.Run(runCtx, cfg)
 	if debugged != nil {
-		r.rec.NoteSettings(debugged.end())
+		if settings := debugged.end(); c.Speaks() {
+			r.rec.NoteSettings(settings)
+		}
 	}
 	if res != nil {
 		r.rec.NoteInside(res.Inside)
@@ -483,7 +485,7 @@ func runOutcome(io console.IO, res *engine.Result, err error) error {
 			return nil
 		}
 		return console.Exit(console.Failed, nil)
-	case errors.Is(err, engine.ErrInterrupted):
+	case errors.Is(err, engine.ErrInterrupted), errors.Is(err, engine.ErrQuit):
 		sayInterrupted(io, res)
 		return console.Exit(console.Interrupted, nil)
 	}

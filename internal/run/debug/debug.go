@@ -8,6 +8,11 @@
 // runs to its end. So a stop is complete once no worker is in user code any more. A step lets one CF go on up
 // to the end of its execution. Whatever is held stays kept when the rest goes on.
 //
+// # Many processes
+//
+// Each process of a run under MPI has a debugger for the CFs and DFs there. That of node 0 is the one that
+// people talk to: see ranks.go.
+//
 // All fields below mu are guarded by the engine, which asks one question at a time; methods that come from
 // outside use Control.Do for that.
 package debug
@@ -52,6 +57,8 @@ type Stop struct {
 	Node   int      // of the CF, and the worker
 	Worker int
 	Break  int // number of the breakpoint
+
+	once string // the text of a breakpoint that is there once
 }
 
 // ErrEnded says that the run is over.
@@ -69,6 +76,8 @@ type Options struct {
 	Under   engine.Gate   // decides about the order of what the debugger lets go on; nil: the engine alone
 	Saved   *Saved        // keeps breakpoints and holds for the next time; nil: nobody does
 	AtEntry bool          // stop before the program begins
+	Node    int           // of many processes: the one that is here
+	Nodes   int           // how many processes there are; 0 or 1: this one alone
 	Log     func(line string)
 }
 
@@ -96,7 +105,7 @@ type Debugger struct {
 	unseen    map[trace.CF]bool              // kept, and breakpoints were not looked at
 	later     map[trace.CF]*engine.Execution // that Under keeps
 	points    []*Point
-	last      int // number of the last point
+	last      atomic.Int64 // number of the last point
 	holds     []*Point
 	firsts    []*Point // of CFs that are to end before others begin
 	moves     []move
@@ -110,12 +119,13 @@ type Debugger struct {
 	parents   map[trace.CF]Frame
 	untilWait atomic.Bool // stop at the next wait
 	restored  []string    // what was said about it, see Restored
+	ranks     *ranks      // nil: this is the only process
 }
 
 // Frame is a structured CF that created others.
 type Frame struct {
 	Name   string
-	Stmt   *luna.Stmt
+	Stmt   *luna.Stmt `json:"-"`
 	Parent trace.CF
 }
 
@@ -124,6 +134,9 @@ func New(ctx context.Context, o Options) (*Debugger, error) {
 	d := &Debugger{opt: o, stops: make(chan Stop, 1), ready: make(chan struct{}), ended: make(chan struct{}),
 		wanted: make(chan struct{}, 1), parents: map[trace.CF]Frame{}, unseen: map[trace.CF]bool{},
 		later: map[trace.CF]*engine.Execution{}, underWay: map[trace.CF]underWay{}}
+	if o.Nodes > 1 {
+		d.ranks = newRanks(o.Node, o.Nodes)
+	}
 	d.restore()
 	if o.Session == nil {
 		return d, nil
@@ -152,7 +165,7 @@ func (d *Debugger) Stops() <-chan Stop { return d.stops }
 func (d *Debugger) End() {
 	close(d.ended)
 	d.resumeClock()
-	d.tell(Stop{Reason: Ended, Text: "the run is over"})
+	d.hand(Stop{Reason: Ended, Text: "the run is over"})
 }
 
 // StoppedTimes are the times at which the program was stopped.
@@ -174,8 +187,17 @@ func (d *Debugger) do(f func() []*engine.Execution) error {
 	return nil
 }
 
-// tell hands a stop over; the one before was taken, or is replaced.
+// tell tells of a stop.
 func (d *Debugger) tell(s Stop) {
+	if d.ranks == nil {
+		d.hand(s)
+		return
+	}
+	d.report(event{Stop: &s, Once: s.once})
+}
+
+// hand hands a stop over; the one before was taken, or is replaced.
+func (d *Debugger) hand(s Stop) {
 	for {
 		select {
 		case d.stops <- s:
@@ -194,13 +216,18 @@ func (d *Debugger) stop(s Stop) {
 	if d.paused && d.stepping == 0 {
 		return
 	}
+	d.halt()
+	d.tell(s)
+}
+
+// halt stops the program without a word.
+func (d *Debugger) halt() {
 	d.stepping, d.until = 0, 0
 	d.untilWait.Store(false)
 	if d.timer != nil {
 		d.timer.Stop()
 	}
 	d.pauseClock()
-	d.tell(s)
 }
 
 func (d *Debugger) pauseClock() {
@@ -242,10 +269,14 @@ func (d *Debugger) Begin(c *engine.Control) {
 	if d.opt.Under != nil {
 		d.opt.Under.Begin(c)
 	}
-	if d.entering = d.opt.AtEntry; d.entering {
+	if d.opt.AtEntry {
+		d.entering = d.opt.Node == 0 // where the first CF is
 		d.pauseClock()
 	}
 	close(d.ready)
+	if d.ranks != nil {
+		go d.serveRanks()
+	}
 }
 
 // Pass implements engine.Gate.
@@ -379,14 +410,20 @@ func (d *Debugger) hit(p *Point, x *engine.Execution, names []string) {
 		d.log(fmt.Sprintf("%s: %s", text, p.logText(x)))
 		return
 	}
+	s := Stop{Reason: Breakpoint, Text: text, CF: x.CF, Node: x.Node, Worker: x.Worker, Break: p.ID}
 	if p.once {
+		s.once = p.Text
 		d.points = slices.DeleteFunc(d.points, func(o *Point) bool { return o == p })
 	}
-	d.stop(Stop{Reason: Breakpoint, Text: text, CF: x.CF, Node: x.Node, Worker: x.Worker, Break: p.ID})
+	d.stop(s)
 }
 
+// log has a line shown.
 func (d *Debugger) log(line string) {
-	if d.opt.Log != nil {
+	switch {
+	case d.ranks != nil && d.opt.Node != 0:
+		d.report(event{Log: line})
+	case d.opt.Log != nil:
 		d.opt.Log(line)
 	}
 }
@@ -462,22 +499,35 @@ func (d *Debugger) Quiet() ([]*engine.Execution, bool) {
 	}
 	switch {
 	case d.stepping != 0:
-		why := "it waits for its inputs, or for its turn"
-		if slices.ContainsFunc(d.kept, func(x *engine.Execution) bool { return x.CF == d.stepping }) {
-			why = "it is held"
-		}
-		d.stop(Stop{Reason: Stepped, Text: why, CF: d.stepping})
+		d.stepWaits()
 	case len(d.kept) > 0 && !d.paused:
-		d.stop(Stop{Reason: Held, Text: words.Plural(int64(len(d.kept)), "held CF is all that can go on",
-			"held CFs are all that can go on")})
+		d.stop(onlyHeld(len(d.kept)))
 	case len(d.kept)+len(d.later) == 0 && !d.toldStuck:
 		if left := d.ctl.Left(); left != nil {
 			d.toldStuck = true
 			d.paused = false
-			d.stop(Stop{Reason: Stuck, Text: left.Error(), CF: left.CFs[0].ID})
+			d.stop(stuck(left))
 		}
 	}
 	return nil, len(d.kept) > 0 || d.paused && (len(d.later) > 0 || d.toldStuck || d.since != 0 && d.ctl.Left() != nil)
+}
+
+// stepWaits ends a step of a CF that cannot go on.
+func (d *Debugger) stepWaits() {
+	why := "it waits for its inputs, or for its turn"
+	if slices.ContainsFunc(d.kept, func(x *engine.Execution) bool { return x.CF == d.stepping }) {
+		why = "it is held"
+	}
+	d.stop(Stop{Reason: Stepped, Text: why, CF: d.stepping})
+}
+
+func onlyHeld(n int) Stop {
+	return Stop{Reason: Held, Text: words.Plural(int64(n), "held CF is all that can go on",
+		"held CFs are all that can go on")}
+}
+
+func stuck(left *engine.StuckError) Stop {
+	return Stop{Reason: Stuck, Text: left.Error(), CF: left.CFs[0].ID}
 }
 
 // next is what goes on where nothing else does: what an order has next, or one of those that wait for another

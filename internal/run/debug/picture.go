@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
-	"github.com/whyslow/whyslow/internal/run/engine"
 )
 
 // shades are the characters of a picture, from the least element to the greatest; noNumber stands for NaNs.
@@ -98,19 +97,6 @@ func (a *Array) PNG(w io.Writer) error {
 		}
 	}
 	return png.Encode(w, img)
-}
-
-// Value calls f with the DF of that name with indices, or of that ID, that a node stores.
-func (d *Debugger) Value(name string, f func(v cpp.Value) error) error {
-	err := error(fmt.Errorf("%s: %w", name, engine.ErrNoDF))
-	failed := d.DFs(name, func(s *DFState) bool {
-		if !s.Stored || s.Keeper >= 0 || s.Name != name && s.ID != name {
-			return true
-		}
-		err = f(s.Value)
-		return false
-	})
-	return cmp.Or(failed, err)
 }
 
 // Difference says how two DFs differ; see Difference.

@@ -56,6 +56,7 @@ type Point struct {
 	node      int // -1: any
 	hit       int
 	hits      atomic.Int64
+	elsewhere atomic.Int64 // hits in other processes
 	log       string
 	condition *vm.Program
 	once      bool
@@ -64,7 +65,7 @@ type Point struct {
 }
 
 // Hits is how often it was reached.
-func (p *Point) Hits() int64 { return p.hits.Load() }
+func (p *Point) Hits() int64 { return p.hits.Load() + p.elsewhere.Load() }
 
 // parse reads a breakpoint of a program.
 func parse(prog *luna.Program, text string) (*Point, error) {
@@ -243,13 +244,20 @@ func (p *Point) logText(x *engine.Execution) string {
 		if !open || !closed {
 			return b.String() + after
 		}
-		b.WriteString(Evaluate(x, text))
+		b.WriteString(evaluate(x, text))
 		rest = next
 	}
 }
 
-// Evaluate gives the value of an expression over what a kept CF gets, or says what is wrong with it.
-func Evaluate(x *engine.Execution, text string) string {
+// Evaluate gives the value of an expression over what a CF gets that is kept or waits, or says what is wrong
+// with it.
+func (d *Debugger) Evaluate(cf trace.CF, text string) (string, error) {
+	a, err := d.one(order{Op: opEvaluate, CF: cf, Text: text})
+	return a.Text, err
+}
+
+// evaluate gives the value of an expression over what a CF gets, or says what is wrong with it.
+func evaluate(x *engine.Execution, text string) string {
 	program, err := expr.Compile(text, expr.AllowUndefinedVariables())
 	if err == nil {
 		var v any

@@ -125,8 +125,7 @@ func (d *Debugger) restore() {
 			d.restored = append(d.restored, fmt.Sprintf("a breakpoint of the last time is left out: %v", err))
 			continue
 		}
-		d.last++
-		p.ID = d.last
+		p.ID = int(d.last.Add(1))
 		d.points = append(d.points, p)
 	}
 	d.publish()

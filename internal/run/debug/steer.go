@@ -16,16 +16,18 @@ import (
 
 // Pause stops the program.
 func (d *Debugger) Pause() error {
+	s := Stop{Reason: Paused, Text: "paused"}
+	if d.ranks != nil {
+		return d.pauseAll(s)
+	}
 	return d.do(func() []*engine.Execution {
-		d.stop(Stop{Reason: Paused, Text: "paused"})
+		d.stop(s)
 		return nil
 	})
 }
 
 // Continue lets everything go on that is not held.
-func (d *Debugger) Continue() error {
-	return d.do(d.goOn)
-}
+func (d *Debugger) Continue() error { return d.going(order{Op: opContinue}) }
 
 // goOn lets everything go on that is not held, up to a stop.
 func (d *Debugger) goOn() []*engine.Execution {
@@ -40,7 +42,16 @@ var ErrNothing = errors.New("no CF is about to go on")
 // Step lets one kept CF go on to the end of its execution: the one named by its id, or, for 0, the one that has
 // been kept longest and is not held, of a node, or of those that a worker was about to go on with. node and worker
 // are -1 for any.
-func (d *Debugger) Step(cf trace.CF, node, worker int) (err error) {
+func (d *Debugger) Step(cf trace.CF, node, worker int) error {
+	o := order{Op: opStep, CF: cf, Node: node, Worker: worker}
+	if d.ranks != nil {
+		return d.stepOne(o)
+	}
+	_, err := d.obey(o)
+	return err
+}
+
+func (d *Debugger) step(cf trace.CF, node, worker int) (err error) {
 	failed := d.do(func() []*engine.Execution {
 		fits := func(x *engine.Execution) bool {
 			return (cf == x.CF || cf == 0 && !d.isHeld(x)) && (node < 0 || x.Node == node)
@@ -69,7 +80,12 @@ func (d *Debugger) Step(cf trace.CF, node, worker int) (err error) {
 }
 
 // Let lets one kept CF go on, held or not, and nothing else.
-func (d *Debugger) Let(cf trace.CF) (err error) {
+func (d *Debugger) Let(cf trace.CF) error {
+	_, err := d.one(order{Op: opLet, CF: cf})
+	return err
+}
+
+func (d *Debugger) let(cf trace.CF) (err error) {
 	failed := d.do(func() []*engine.Execution {
 		i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return x.CF == cf })
 		if i < 0 {
@@ -94,7 +110,9 @@ func (d *Debugger) cfs(pattern string) (*Point, error) {
 }
 
 // Hold keeps the CFs that a pattern names, such as step or step[3][*], until Release.
-func (d *Debugger) Hold(pattern string) error {
+func (d *Debugger) Hold(pattern string) error { return d.all(order{Op: opHold, Text: pattern}) }
+
+func (d *Debugger) hold(pattern string) error {
 	p, err := d.cfs(pattern)
 	if err != nil {
 		return err
@@ -109,7 +127,9 @@ func (d *Debugger) Hold(pattern string) error {
 
 // First has the CF that a pattern names run before all others that have not started: they start when it has
 // ended. What it needs is made before, by one CF after the other.
-func (d *Debugger) First(pattern string) error {
+func (d *Debugger) First(pattern string) error { return d.all(order{Op: opFirst, Text: pattern}) }
+
+func (d *Debugger) first(pattern string) error {
 	p, err := d.cfs(pattern)
 	if err != nil {
 		return err
@@ -135,8 +155,25 @@ func (d *Debugger) endsFirst(x *engine.Execution) bool {
 	if i < 0 {
 		return false
 	}
+	if d.ranks != nil {
+		d.report(event{First: d.firsts[i].Text})
+	}
 	d.firsts = slices.Delete(d.firsts, i, i+1)
 	return len(d.firsts) == 0
+}
+
+// endedFirst has those go on that waited for a CF, which has ended in another process.
+func (d *Debugger) endedFirst(pattern string) error {
+	return d.do(func() []*engine.Execution {
+		i := slices.IndexFunc(d.firsts, func(p *Point) bool { return p.Text == pattern })
+		if i < 0 {
+			return nil
+		}
+		if d.firsts = slices.Delete(d.firsts, i, i+1); len(d.firsts) > 0 || d.paused {
+			return nil
+		}
+		return d.letGo()
+	})
 }
 
 // move is a rule: CFs that have not started go to a node.
@@ -147,15 +184,24 @@ type move struct {
 
 // Move has CFs that have not started run at another node: the kept one of that id, or all that a pattern names
 // and that are not there yet. Their inputs go along; what they make is stored where their locators say.
-func (d *Debugger) Move(cf trace.CF, pattern string, to int) (err error) {
+func (d *Debugger) Move(cf trace.CF, pattern string, to int) error {
+	o := order{Op: opMove, CF: cf, Text: pattern, Node: to}
+	if cf == 0 {
+		return d.all(o)
+	}
+	return d.moveOne(o)
+}
+
+// move gives 1 if breakpoints were looked at for the CF.
+func (d *Debugger) move(cf trace.CF, pattern string, to int) (looked int, err error) {
 	if d.opt.Under != nil {
-		return errors.New("the order says where CFs run")
+		return 0, errors.New("the order says where CFs run")
 	}
 	var p *Point
 	here := make(chan struct{})
 	if cf == 0 {
 		if p, err = d.cfs(pattern); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	failed := d.do(func() []*engine.Execution {
@@ -172,7 +218,14 @@ func (d *Debugger) Move(cf trace.CF, pattern string, to int) (err error) {
 				return nil
 			}
 			d.kept = slices.Delete(d.kept, i, i+1)
-			d.underWay[cf] = underWay{!d.unseen[cf], here}
+			if d.ranks != nil {
+				close(here) // moveOne waits for it
+			} else {
+				d.underWay[cf] = underWay{!d.unseen[cf], here}
+			}
+			if !d.unseen[cf] {
+				looked = 1
+			}
 			delete(d.unseen, cf)
 			return []*engine.Execution{d.anywhere(x)}
 		}
@@ -196,7 +249,7 @@ func (d *Debugger) Move(cf trace.CF, pattern string, to int) (err error) {
 		case <-time.After(time.Second):
 		}
 	}
-	return cmp.Or(failed, err)
+	return looked, cmp.Or(failed, err)
 }
 
 // underWay is a kept CF on its way to another node.
@@ -216,7 +269,9 @@ func (d *Debugger) sent(x *engine.Execution) bool {
 }
 
 // Release ends Hold of that pattern.
-func (d *Debugger) Release(pattern string) (err error) {
+func (d *Debugger) Release(pattern string) error { return d.all(order{Op: opRelease, Text: pattern}) }
+
+func (d *Debugger) release(pattern string) (err error) {
 	failed := d.saving(func() []*engine.Execution {
 		n := len(d.holds)
 		d.holds = slices.DeleteFunc(d.holds, func(p *Point) bool { return p.Text == pattern })
@@ -232,20 +287,26 @@ func (d *Debugger) Release(pattern string) (err error) {
 }
 
 // Break sets a breakpoint; see Point for what may be said. It returns its number.
-func (d *Debugger) Break(text string) (int, error) { return d.setBreak(text, false) }
+func (d *Debugger) Break(text string) (int, error) { return d.breakAt(text, false) }
 
 // BreakNow is Break, but it is not saved for the next time: who asks for it will ask again.
-func (d *Debugger) BreakNow(text string) (int, error) { return d.setBreak(text, true) }
+func (d *Debugger) BreakNow(text string) (int, error) { return d.breakAt(text, true) }
 
-func (d *Debugger) setBreak(text string, fleeting bool) (int, error) {
-	p, err := parse(d.opt.Program, text)
-	if err != nil {
+func (d *Debugger) breakAt(text string, fleeting bool) (int, error) {
+	if _, err := parse(d.opt.Program, text); err != nil {
 		return 0, err
 	}
-	p.fleeting = fleeting
-	return p.ID, d.saving(func() []*engine.Execution {
-		d.last++
-		p.ID = d.last
+	id := int(d.last.Add(1))
+	return id, d.all(order{Op: opBreak, Text: text, Fleeting: fleeting, N: id})
+}
+
+func (d *Debugger) setBreak(text string, id int, fleeting bool) error {
+	p, err := parse(d.opt.Program, text)
+	if err != nil {
+		return err
+	}
+	p.ID, p.fleeting = id, fleeting
+	return d.saving(func() []*engine.Execution {
 		d.points = append(d.points, p)
 		d.publish()
 		return nil
@@ -254,15 +315,20 @@ func (d *Debugger) setBreak(text string, fleeting bool) (int, error) {
 
 // Until is Continue up to a breakpoint that is there once, up to a time after the program's start, such as 1.5ms,
 // in which the time at which it was stopped does not count, or up to "wait": the next time a CF waits for a DF.
-func (d *Debugger) Until(text string) error {
+func (d *Debugger) Until(text string) error { return d.going(order{Op: opUntil, Text: text}) }
+
+func (d *Debugger) goUntil(text string) error {
 	if text == "wait" {
 		if d.opt.Session == nil {
 			return errors.New("nothing tells of waits: CFEvents.onWaiting is off")
 		}
 		d.untilWait.Store(true)
-		return d.Continue()
+		return d.do(d.goOn)
 	}
 	if t, err := time.ParseDuration(text); err == nil {
+		if d.opt.Node != 0 { // node 0 has the clock
+			return d.do(d.goOn)
+		}
 		return d.untilTime(t)
 	}
 	p, err := parse(d.opt.Program, text)
@@ -270,14 +336,11 @@ func (d *Debugger) Until(text string) error {
 		return err
 	}
 	p.once = true
-	if err := d.do(func() []*engine.Execution {
+	return d.do(func() []*engine.Execution {
 		d.points = append(d.points, p)
 		d.publish()
-		return nil
-	}); err != nil {
-		return err
-	}
-	return d.Continue()
+		return d.goOn()
+	})
 }
 
 // untilTime is Continue up to a time after the program's start.
@@ -315,7 +378,9 @@ func (d *Debugger) timeIsUp() (left int64) {
 }
 
 // Clear removes a breakpoint, or with 0 all.
-func (d *Debugger) Clear(id int) (err error) {
+func (d *Debugger) Clear(id int) error { return d.all(order{Op: opClear, N: id}) }
+
+func (d *Debugger) clear(id int) (err error) {
 	failed := d.saving(func() []*engine.Execution {
 		n := len(d.points)
 		d.points = slices.DeleteFunc(d.points, func(p *Point) bool { return id == 0 || p.ID == id })
@@ -330,6 +395,9 @@ func (d *Debugger) Clear(id int) (err error) {
 
 // Points gives the breakpoints.
 func (d *Debugger) Points() (list []*Point, err error) {
+	if err := d.countHits(); err != nil {
+		return nil, err
+	}
 	err = d.do(func() []*engine.Execution {
 		list = slices.Clone(d.points)
 		return nil
@@ -355,11 +423,10 @@ func (d *Debugger) Rules() (list []string, err error) {
 }
 
 // LetGo ends all debugging: breakpoints, holds and moves are removed, and the program goes on. What is saved stays.
-func (d *Debugger) LetGo() error {
-	err := d.do(func() []*engine.Execution {
-		d.points, d.holds, d.firsts, d.moves = nil, nil, nil, nil
-		d.publish()
-		return nil
-	})
-	return cmp.Or(err, d.Continue())
+func (d *Debugger) LetGo() error { return d.going(order{Op: opLetGo}) }
+
+func (d *Debugger) forgetAll() []*engine.Execution {
+	d.points, d.holds, d.firsts, d.moves = nil, nil, nil, nil
+	d.publish()
+	return d.goOn()
 }

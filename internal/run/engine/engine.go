@@ -170,6 +170,7 @@ type engine struct {
 	balance  *balance
 	gateMu   sync.Mutex // held while Config.Gate is asked
 	gateOver bool
+	acts     atomic.Int64 // how often the gate has let CFs go
 }
 
 // codeTimes is what a worker knows of a code fragment: its executions there, and their ns.

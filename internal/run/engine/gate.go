@@ -49,7 +49,8 @@ type Gate interface {
 	// Done tells that an execution has sent its requests (AtRequest), or has ended and stored its outputs
 	// (AtStart). Of one that ended the run nothing is told.
 	Done(x *Execution) []*Execution
-	// Quiet is called when nothing moves. The run ends unless executions go on, or wait says that some will.
+	// Quiet is called when nothing moves, in a run of one process. The run ends unless executions go on, or wait
+	// says that some will.
 	Quiet() (others []*Execution, wait bool)
 }
 
@@ -243,6 +244,9 @@ func (w *worker) tellDone(x *Execution) {
 
 // resume queues executions that the gate lets go. The caller is counted in busy and holds gateMu.
 func (e *engine) resume(list []*Execution) {
+	if len(list) > 0 {
+		e.acts.Add(1)
+	}
 	for _, x := range list {
 		n := x.w.n
 		x.c.let = true

@@ -116,7 +116,7 @@ func TestDebuggedPrograms(t *testing.T) {
 				}
 				stops++
 				list, _ := d.CFs(100)
-				_ = d.DFs("", func(f *debugger.DFState) bool { _ = debugger.Text(f.Value); return true })
+				_ = d.DFs("", func(f *debugger.DFState) bool { return f.Shown.Text != "no" })
 				move := 0
 				if i < len(moves) {
 					move = moves[i]

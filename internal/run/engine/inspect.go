@@ -20,7 +20,7 @@ type DFState struct {
 	ID      string   // ID<0, 3, 1>: of this one alone
 	DF      trace.DF // its number at the node
 	Node    int
-	Value   cpp.Value // borrowed; unset while the DF is awaited or another node keeps it
+	Value   cpp.Value `json:"-"` // borrowed; unset while the DF is awaited or another node keeps it
 	Stored  bool
 	Keeper  int      // the node that keeps its value, if not this one; else -1
 	Left    int      // how many requests it still serves, -1 for any number
@@ -33,7 +33,7 @@ type DFState struct {
 type CFState struct {
 	CF     trace.CF
 	Name   string
-	Stmt   *luna.Stmt
+	Stmt   *luna.Stmt `json:"-"`
 	Node   int
 	Worker int      // where it runs, else -1
 	State  string   // waiting, ready, running, kept
@@ -190,9 +190,11 @@ func (n *node) waiting() (list []CFState) {
 		requests = append(requests, w)
 	}
 	n.pendingMu.Unlock()
+	a := &actor{n: n} // no worker's: faults were told when the DFs were requested
 	for _, w := range requests {
 		if w.c != nil && int(w.k) < len(w.c.st.Inputs) {
-			note(w, w.c.st.Inputs[w.k].Ref.Src)
+			id, _ := a.refIdent(w.c.st.Inputs[w.k].Ref, &env{f: w.c.ctx(), c: w.c})
+			note(w, a.identText(&id))
 		}
 	}
 	slices.SortFunc(list, func(a, b CFState) int { return int(a.CF) - int(b.CF) })

@@ -25,6 +25,7 @@ package engine
 //	Left        the CFs that are left so after an interrupt (JSON)           node 0
 //	Ping, Pong  number of the question; the time there                       node 0, the asker
 //	Load        what lies ahead of a node (JSON)                             node 0
+//	Gate        what gates tell each other                                   any
 //	Turn        - : the receiver may compare its clock                       the next node
 
 import (
@@ -81,6 +82,7 @@ const (
 	msgInside
 	msgLeft
 	msgLoad
+	msgGate
 )
 
 // Why a run stops.
@@ -324,6 +326,10 @@ func (p *process) control(m *transport.Message) {
 		l := &prof.Load{}
 		if json.Unmarshal(m.Head, l) == nil && e.balance != nil {
 			e.balance.reports[m.From].Store(l)
+		}
+	case msgGate:
+		if g, ok := e.cfg.Gate.(ManyGate); ok {
+			g.Heard(m.From, m.Head)
 		}
 	case msgOrder:
 		p.obey(m)

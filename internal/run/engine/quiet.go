@@ -22,6 +22,11 @@ package engine
 // Why it ends: once nothing happens any more, every process reports its last counts. Then the sums agree,
 // node 0 asks, and nothing has changed.
 //
+// Where a gate keeps CFs (gate_many.go), it may make a process active again, too: by letting one go. Each
+// process counts these acts, and reports them with its counts: then R = S at t as before, and no process has
+// let a CF go since its report. But its gate may do so at any moment after t. So node 0 does not end the run;
+// it tells its gate, which asks the others.
+//
 // A process that reported a moment ago waits for a pause before it does so again: otherwise those that are
 // passive only for moments would report all the time. The waits grow with the number of processes, since one
 // of them reads all reports.
@@ -33,8 +38,8 @@ import (
 	"github.com/whyslow/whyslow/internal/run/transport"
 )
 
-// counts are the messages that a process has sent and received.
-type counts struct{ sent, received int64 }
+// counts are the messages that a process has sent and received, and how often its gate has let CFs go.
+type counts struct{ sent, received, acts int64 }
 
 // quiet is what a process knows of who is passive. Node 0 keeps all but pause.
 type quiet struct {
@@ -79,10 +84,10 @@ func (p *process) rest() {
 // one the process was passive from that moment until sent was read.
 func (p *process) counts() (c counts, passive bool) {
 	e := p.eng
-	c.received = p.received.Load()
+	c.received, c.acts = p.received.Load(), e.acts.Load()
 	passive = e.busy.Load() == 0
 	c.sent = e.sent.Load()
-	return c, passive && p.received.Load() == c.received && !e.stopping.Load()
+	return c, passive && p.received.Load() == c.received && e.acts.Load() == c.acts && !e.stopping.Load()
 }
 
 // watch reports to node 0 until the run ends.
@@ -120,6 +125,7 @@ func (p *process) watch() {
 func (k *codec) counts(c *counts) {
 	count(k, &c.sent)
 	count(k, &c.received)
+	count(k, &c.acts)
 }
 
 // tellCounts tells node 0 the counts of this process.
@@ -182,12 +188,21 @@ func (p *process) ask() {
 	}
 }
 
-// decide ends the run if all have answered what they had reported, node 0 too. The lock is held.
+// decide ends the run, or tells its gate that nothing moves, if all have answered what they had reported,
+// node 0 too. The lock is held.
 func (p *process) decide() {
 	c, _ := p.counts()
 	p.compare(0, c)
 	if p.quiet.changed {
 		p.ask()
+		return
+	}
+	if g, ok := p.eng.cfg.Gate.(ManyGate); ok {
+		acts := make([]int64, len(p.quiet.reports))
+		for i, r := range p.quiet.reports {
+			acts[i] = r.acts
+		}
+		g.AllQuiet(acts)
 		return
 	}
 	p.eng.finish(nil)

@@ -13,9 +13,7 @@ import (
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/debug"
-	"github.com/whyslow/whyslow/internal/run/debug/gdb"
 	"github.com/whyslow/whyslow/internal/run/engine"
-	"github.com/whyslow/whyslow/internal/run/luna"
 )
 
 // Limits of answers.
@@ -97,13 +95,10 @@ type value struct {
 	Text string `json:"text"`
 }
 
-func show(v engine.NamedValue) value {
-	return value{v.Name, v.Value.Type.String(), v.Value.Size(), short(v.Value)}
-}
+func show(v debug.Shown) value { return value{v.Name, v.Type, v.Size, short(v.Text)} }
 
-// short is a value in a list.
-func short(v cpp.Value) string {
-	text := debug.Text(v)
+// short is the text of a value in a list.
+func short(text string) string {
 	if len(text) > mostText {
 		text = strings.ToValidUTF8(text[:mostText], "") + "..."
 	}
@@ -218,20 +213,17 @@ func askCF(d *debug.Debugger, name string) (any, error) {
 	s := story{cf: describe(c), Above: []frame{}}
 	if c.State == engine.StateKept {
 		s.Inputs, s.Sees = []value{}, []value{}
-		err := d.Look(c.CF, func(x *engine.Execution) {
-			for _, v := range x.Inputs() {
-				s.Inputs = append(s.Inputs, show(v))
-			}
-			for _, v := range x.Scalars() {
-				s.Sees = append(s.Sees, show(v))
-			}
-			if x.Point == engine.AtStart && x.Stmt.Kind == luna.Atomic {
-				s.GDB = gdb.Line(cpp.Symbol(x.Stmt.Routine))
-			}
-		})
+		x, err := d.Look(c.CF)
 		if err != nil {
 			return nil, err
 		}
+		for _, v := range x.Inputs {
+			s.Inputs = append(s.Inputs, show(v))
+		}
+		for _, v := range x.Scalars {
+			s.Sees = append(s.Sees, show(v))
+		}
+		s.GDB = x.GDB
 	}
 	above, err := d.Above(c.Parent)
 	for _, f := range above {
@@ -241,7 +233,7 @@ func askCF(d *debug.Debugger, name string) (any, error) {
 }
 
 // gather gives DFs by their ID, with all that nodes know of them.
-func gather(d *debug.Debugger, name string, with func(f *debug.DFState)) (list []*df, more bool, err error) {
+func gather(d *debug.Debugger, name string) (list []*df, more bool, err error) {
 	at := map[string]*df{}
 	err = d.DFs(name, func(f *debug.DFState) bool {
 		x := at[f.ID]
@@ -255,7 +247,7 @@ func gather(d *debug.Debugger, name string, with func(f *debug.DFState)) (list [
 		}
 		if f.Stored && f.Keeper < 0 {
 			x.Nodes = append(x.Nodes, f.Node)
-			x.Type, x.Size, x.Text = f.Value.Type.String(), f.Value.Size(), short(f.Value)
+			x.Type, x.Size, x.Text = f.Shown.Type, f.Shown.Size, short(f.Shown.Text)
 			x.Left = f.Left
 		}
 		if f.MadeBy != "" {
@@ -265,9 +257,6 @@ func gather(d *debug.Debugger, name string, with func(f *debug.DFState)) (list [
 			x.Maker = f.Maker.String()
 		}
 		x.Users = append(x.Users, f.Waiting...)
-		if with != nil {
-			with(f)
-		}
 		return true
 	})
 	slices.SortFunc(list, func(a, b *df) int {
@@ -277,7 +266,7 @@ func gather(d *debug.Debugger, name string, with func(f *debug.DFState)) (list [
 }
 
 func askDFs(d *debug.Debugger, name string) (any, error) {
-	list, more, err := gather(d, name, nil)
+	list, more, err := gather(d, name)
 	return dfs{append([]*df{}, list...), more}, err
 }
 
@@ -296,18 +285,16 @@ func askDF(d *debug.Debugger, q url.Values) (any, error) {
 		return nil, err
 	}
 	c := content{From: from}
-	list, _, err := gather(d, q.Get("df"), func(f *debug.DFState) {
-		if f.Stored && f.Keeper < 0 && c.Hex == nil && c.Array == nil && failed == nil {
-			failed = c.fill(f.Value, q.Get("type"), column)
-		}
-	})
-	switch {
-	case err != nil:
+	list, _, err := gather(d, q.Get("df"))
+	if err == nil && len(list) == 0 {
+		err = errGone
+	}
+	if err != nil {
 		return nil, err
-	case failed != nil:
-		return nil, failed
-	case len(list) == 0:
-		return nil, errGone
+	}
+	err = d.Value(list[0].ID, func(v cpp.Value) error { return c.fill(v, q.Get("type"), column) })
+	if err != nil && !errors.Is(err, engine.ErrNoDF) {
+		return nil, err
 	}
 	c.df = *list[0]
 	return c, nil

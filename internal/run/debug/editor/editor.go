@@ -409,24 +409,26 @@ func (s *Server) values(n int) ([]dap.Variable, error) {
 		return nil, err
 	}
 	list := []dap.Variable{}
-	add := func(values []engine.NamedValue) {
+	add := func(values ...debug.Shown) {
 		for _, x := range values {
-			list = append(list, dap.Variable{Name: x.Name, Value: debug.Text(x.Value), Type: x.Value.Type.String()})
+			list = append(list, dap.Variable{Name: x.Name, Value: x.Text, Type: x.Type})
 		}
 	}
 	if v.what != allDFs {
-		err = s.d.Look(v.cf, func(x *engine.Execution) {
-			if v.what == inputs {
-				add(x.Inputs())
-			} else {
-				add(x.Scalars())
-			}
-		})
-		return list, err
+		x, err := s.d.Look(v.cf)
+		switch {
+		case err != nil:
+			return nil, err
+		case v.what == inputs:
+			add(x.Inputs...)
+		default:
+			add(x.Scalars...)
+		}
+		return list, nil
 	}
 	err = s.d.DFs("", func(f *debug.DFState) bool {
-		if f.Stored {
-			add([]engine.NamedValue{{Name: f.Name, Value: f.Value}})
+		if f.Stored && f.Keeper < 0 {
+			add(f.Shown)
 		}
 		return len(list) < mostShown
 	})
@@ -460,9 +462,7 @@ func (s *Server) evaluate(a *dap.EvaluateArguments) (string, error) {
 			return text, err
 		}
 	}
-	text := ""
-	err := s.d.Look(cf, func(x *engine.Execution) { text = debug.Evaluate(x, a.Expression) })
-	return text, err
+	return s.d.Evaluate(cf, a.Expression)
 }
 
 // step lets the CF of a thread go on to its end.

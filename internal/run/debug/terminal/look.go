@@ -12,7 +12,6 @@ import (
 	"github.com/whyslow/whyslow/internal/files"
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/debug"
-	"github.com/whyslow/whyslow/internal/run/debug/gdb"
 	"github.com/whyslow/whyslow/internal/run/engine"
 	"github.com/whyslow/whyslow/internal/run/luna"
 )
@@ -22,7 +21,11 @@ func (s *session) print(text string) error {
 	if err != nil {
 		return err
 	}
-	return s.d.Look(cf, func(x *engine.Execution) { fmt.Fprintln(s.out, debug.Evaluate(x, text)) })
+	value, err := s.d.Evaluate(cf, text)
+	if err == nil {
+		fmt.Fprintln(s.out, value)
+	}
+	return err
 }
 
 func (s *session) dfs(name string) error {
@@ -33,7 +36,7 @@ func (s *session) dfs(name string) error {
 		case f.Keeper >= 0:
 			fmt.Fprintf(s.out, "kept at node %d", f.Keeper)
 		case f.Stored:
-			fmt.Fprintf(s.out, "%s", debug.Text(f.Value))
+			fmt.Fprintf(s.out, "%s", f.Shown.Text)
 		default:
 			fmt.Fprintf(s.out, "not made yet")
 		}
@@ -123,14 +126,14 @@ func (s *session) inputs(name string) error {
 	if err != nil {
 		return err
 	}
-	return s.d.Look(cf, func(x *engine.Execution) {
-		for _, v := range x.Inputs() {
-			fmt.Fprintf(s.out, "%s = %s\n", v.Name, debug.Text(v.Value))
-		}
-		for _, v := range x.Scalars() {
-			fmt.Fprintf(s.out, "%s = %s\n", v.Name, debug.Text(v.Value))
-		}
-	})
+	x, err := s.d.Look(cf)
+	if err != nil {
+		return err
+	}
+	for _, v := range slices.Concat(x.Inputs, x.Scalars) {
+		fmt.Fprintf(s.out, "%s = %s\n", v.Name, v.Text)
+	}
+	return nil
 }
 
 func (s *session) where(name string) error {
@@ -165,26 +168,16 @@ func (s *session) gdb(arg string) error {
 	if err != nil {
 		return err
 	}
-	o := gdb.Options{Ready: func() error { return s.d.Step(cf, -1, engine.AnyWorker) }}
-	for _, c := range strings.Split(text, ";") {
-		if c = strings.TrimSpace(c); c != "" {
-			o.Commands = append(o.Commands, c)
-		}
-	}
-	failed := s.d.Look(cf, func(x *engine.Execution) {
-		switch {
-		case x.Stmt.Kind != luna.Atomic:
-			err = fmt.Errorf("%s has no C++ function", x.Name())
-		case x.Point != engine.AtStart:
-			err = fmt.Errorf("%s has no inputs yet: until %s comes first", x.Name(), x.Name())
-		default:
-			o.Function = cpp.Symbol(x.Stmt.Routine)
-		}
-	})
-	if err := cmp.Or(failed, err); err != nil {
+	x, err := s.d.Look(cf)
+	switch {
+	case err != nil:
 		return err
+	case x.Stmt.Kind != luna.Atomic:
+		return fmt.Errorf("%s has no C++ function", x.Name)
+	case !x.Ready:
+		return fmt.Errorf("%s has no inputs yet: until %s comes first", x.Name, x.Name)
 	}
-	printed, err := gdb.Attach(o)
+	printed, err := s.d.GDB(cf, text)
 	fmt.Fprint(s.out, printed)
 	return err
 }
