@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,6 +126,49 @@ func checkParquet(t *rapid.T, text []byte, table *tables.Table, rows *tables.Row
 				t.Fatalf("%s.%s, row %d: %+v, not %+v", table.Name, table.Columns[i].Name, row, v, want)
 			}
 		}
+	}
+}
+
+// TestNames: names come out as they are.
+func TestNames(t *testing.T) {
+	s := &tables.Source{Model: sloutest.Build(t, sloutest.Named())}
+	ctx := context.Background()
+	table := tables.Find("codes")
+	rows, err := table.Rows(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var comma, columns bytes.Buffer
+	if err := errors.Join(dataframe.CSV(ctx, &comma, table, rows),
+		dataframe.Parquet(ctx, &columns, table, rows)); err != nil {
+		t.Fatal(err)
+	}
+	var names, inCSV, inParquet []string
+	at := table.Column("name")
+	got, err := csv.NewReader(&comma).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range got[1:] {
+		inCSV = append(inCSV, row[at])
+	}
+	in := parquet.NewReader(bytes.NewReader(columns.Bytes()))
+	defer in.Close()
+	row := make([]parquet.Row, 1)
+	for range rows.Len() {
+		if n, err := in.ReadRows(row); n != 1 {
+			t.Fatal(err)
+		}
+		inParquet = append(inParquet, string(row[0][at].ByteArray()))
+	}
+	for _, name := range sloutest.Names {
+		names = append(names, strings.ReplaceAll(name, "\r\n", "\n")) // encoding/csv reads it so
+	}
+	if !slices.Equal(inCSV[1:], names) { // the first is of what is not known
+		t.Errorf("CSV: %q", inCSV)
+	}
+	if !slices.Equal(inParquet[1:], sloutest.Names) {
+		t.Errorf("Parquet: %q", inParquet)
 	}
 }
 

@@ -15,9 +15,20 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// quote makes a text a string of the language. In labels a backslash begins an escape, so it is doubled.
+// quote makes a text a string of the language. In labels a backslash begins an escape and & an entity, so these
+// are doubled and spelled out. Control characters, which would end the string or spoil what Graphviz writes, are
+// replaced by their pictures.
 func quote(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", `\n`).Replace(text) + `"`
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return -1
+		case r < ' ' && r != '\n' && r != '\t':
+			return '\u2400' + r
+		}
+		return r
+	}, text)
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;", "\n", `\n`).Replace(text) + `"`
 }
 
 // checkEvery is after how many executions the context is looked at.

@@ -2,6 +2,7 @@ package dot
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -123,6 +124,33 @@ func TestGraphviz(t *testing.T) {
 		out, err := c.CombinedOutput()
 		if err != nil || strings.Count(string(out), "\nnode ") != 3 || strings.Count(string(out), "\nedge ") != 3 {
 			t.Errorf("%v: %s", err, out)
+		}
+	}
+}
+
+// TestNames: Graphviz draws names as they are, control characters as their pictures.
+func TestNames(t *testing.T) {
+	if _, err := exec.LookPath("dot"); err != nil {
+		t.Skip("no dot here: apt-get install graphviz")
+	}
+	c := exec.Command("dot", "-Tsvg")
+	c.Stdin = strings.NewReader(write(t, Codes, sloutest.Build(t, sloutest.Named())))
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawing struct {
+		Nodes []struct {
+			Lines []string `xml:"text"`
+		} `xml:"g>g"`
+	}
+	if err := xml.Unmarshal(out, &drawing); err != nil || len(drawing.Nodes) != len(sloutest.Names) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for i, name := range sloutest.Names {
+		want := strings.NewReplacer("\r", "", "\x00", "\u2400", "\x1b", "\u241b").Replace(name) + "\n1 x, 4e-06 ms"
+		if got := strings.ReplaceAll(strings.Join(drawing.Nodes[i].Lines, "\n"), "\u00a0", " "); got != want {
+			t.Errorf("%q: %q", want, got)
 		}
 	}
 }

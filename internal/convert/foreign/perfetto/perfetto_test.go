@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -262,6 +263,21 @@ func TestDamaged(t *testing.T) {
 		if perfetto.Format.Is([]byte(head)) {
 			t.Errorf("%q is taken for one", head)
 		}
+	}
+}
+
+// TestNames: names that we write are read again as they are.
+func TestNames(t *testing.T) {
+	var file bytes.Buffer
+	if err := written.Write(t.Context(), &file, sloutest.Build(t, sloutest.Named())); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "x.trace")
+	if made, err := load(file.Bytes(), dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	if got := sloutest.Executed(sloutest.Load(t, dir)); !slices.Equal(got, sloutest.Names) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/consistency"
 	"github.com/whyslow/whyslow/internal/convert/foreign"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
+	"github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/testkit/foreigntest"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
@@ -86,6 +88,21 @@ func TestRead(t *testing.T) {
 			t.Error(m.Info.Settings, m.Killed)
 		}
 		foreigntest.Consistent(t, dir)
+	}
+}
+
+// TestNames: names that we write are read again as they are.
+func TestNames(t *testing.T) {
+	var text strings.Builder
+	if err := perfetto.WriteChrome(t.Context(), &text, sloutest.Build(t, sloutest.Named())); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "x.trace")
+	if made, err := load(text.String(), dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	if got := sloutest.Executed(sloutest.Load(t, dir)); !slices.Equal(got, sloutest.Names) {
+		t.Errorf("%q", got)
 	}
 }
 
