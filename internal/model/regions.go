@@ -65,9 +65,9 @@ type Collective struct {
 	Kind                CollectiveKind
 	Sync                Sync
 	Start, Stride, Size int32 // the group: nodes Start, Start+Stride, and so on
-	// the group, if these cannot describe it: its nodes by their place in it
-	Nodes          []int32
-	Root           int32 // a node; -1: none, or not known
+	Root                int32 // a node; -1: none, or not known
+	// the group, if these cannot describe it: its nodes by their place in it; nil otherwise
+	Nodes          *[]int32
 	Sent, Received int64 // bytes
 	// of CollectiveWait: index of its CollectiveNotify into Thread.Collectives, -1 where there is none
 	Notify int32
@@ -150,8 +150,8 @@ type threadLog struct {
 	sends       column[Send]
 	receives    column[Receive]
 	done        column[completion]
-	groups      map[uint64][]int32 // by number
-	notify      int32              // the one whose wait has not come; -1: none
+	groups      map[uint64]*[]int32 // by number
+	notify      int32               // the one whose wait has not come; -1: none
 	kinds       map[uint64]CollectiveKind
 	syncs       map[uint64]Sync
 	last        int64
@@ -177,7 +177,7 @@ const maxVisits = 1<<31 - 1
 func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 	if s.log == nil {
 		s.log = &threadLog{notify: -1, last: t, kinds: map[uint64]CollectiveKind{}, syncs: map[uint64]Sync{},
-			groups: map[uint64][]int32{}}
+			groups: map[uint64]*[]int32{}}
 	}
 	r := s.log
 	if t < r.last {
@@ -291,7 +291,7 @@ func (r *threadLog) group(a []uint64) {
 		for i, m := range members {
 			list[i] = node32(m)
 		}
-		r.groups[a[0]] = list
+		r.groups[a[0]] = &list
 	}
 	if n := r.collectives.len(); n > 0 {
 		r.collectives.at(n - 1).Nodes = r.groups[a[0]]

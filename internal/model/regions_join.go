@@ -80,17 +80,25 @@ type collectiveGroup struct {
 func groupOf(c *Collective) collectiveGroup {
 	g := collectiveGroup{start: c.Start, stride: c.Stride, size: c.Size}
 	if c.Nodes != nil {
-		g.list = fmt.Sprint(c.Nodes)
+		g.list = fmt.Sprint(*c.Nodes)
 	}
 	return g
+}
+
+// SameGroup tells whether two collectives are of the same nodes in the same order.
+func (c *Collective) SameGroup(d *Collective) bool {
+	if c.Nodes == nil || d.Nodes == nil {
+		return c.Nodes == d.Nodes && c.Start == d.Start && c.Stride == d.Stride && c.Size == d.Size
+	}
+	return slices.Equal(*c.Nodes, *d.Nodes)
 }
 
 // place is that of a node in the group of a collective; false where it has none, or there is no such group in
 // a run of so many nodes.
 func (g *collectiveGroup) place(c *Collective, node, nodes int) (int, bool) {
 	if c.Nodes != nil {
-		at := slices.Index(c.Nodes, int32(node))
-		return at, at >= 0 && len(c.Nodes) == int(g.size)
+		at := slices.Index(*c.Nodes, int32(node))
+		return at, at >= 0 && len(*c.Nodes) == int(g.size)
 	}
 	if g.size < 1 || int(g.size) > nodes || node < int(g.start) || g.stride < 1 && g.size > 1 {
 		return 0, false
@@ -210,7 +218,7 @@ func (r *Regions) unfinished(g collectiveGroup, queues [][]Member) {
 	for _, k := range absent {
 		node := g.start + int32(k)*g.stride
 		if len(u.Came) > 0 && g.list != "" {
-			node = r.Record(u.Came[0]).Nodes[k]
+			node = (*r.Record(u.Came[0]).Nodes)[k]
 		}
 		u.Absent = append(u.Absent, node)
 	}
@@ -253,7 +261,7 @@ func (r *Regions) addInstance(g collectiveGroup, queues [][]Member) {
 	c := r.Record(queues[0][0])
 	in := Instance{First: int32(len(r.Members)), Size: g.size, Kind: phase(c.Kind), Sync: c.Sync, Root: -1}
 	if c.Nodes != nil {
-		in.Root = int32(slices.Index(c.Nodes, c.Root))
+		in.Root = int32(slices.Index(*c.Nodes, c.Root))
 	} else if c.Root >= g.start && g.stride > 0 && (c.Root-g.start)%g.stride == 0 &&
 		(c.Root-g.start)/g.stride < g.size {
 		in.Root = (c.Root - g.start) / g.stride

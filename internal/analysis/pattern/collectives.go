@@ -64,8 +64,7 @@ func (s *search) before(e model.Member) (last *model.Collective, ns int64) {
 		return nil, 0
 	}
 	if last = &t.Collectives[i-1]; last.Visit < 0 || last.Instance < 0 || last.Kind == model.CollectiveNotify ||
-		last.Start != c.Start || last.Stride != c.Stride || last.Size != c.Size ||
-		!slices.Equal(last.Nodes, c.Nodes) {
+		!last.SameGroup(c) {
 		return nil, 0
 	}
 	program := uint8(s.f.program)

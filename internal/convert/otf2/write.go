@@ -234,7 +234,7 @@ func keyOf(nodes []int32) string {
 
 func membersOf(c *model.Collective) []int32 {
 	if c.Nodes != nil {
-		return c.Nodes
+		return *c.Nodes
 	}
 	list := make([]int32, max(c.Size, 0))
 	for i := range list {

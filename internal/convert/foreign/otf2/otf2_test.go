@@ -113,9 +113,12 @@ func dump(t sloutest.TB, dir string) string {
 				x.Visit, (x.Posted-m.Start)/1000)
 		}
 		for _, x := range th.Collectives {
+			var group []int32
+			if x.Nodes != nil {
+				group = *x.Nodes
+			}
 			fmt.Fprintf(&b, "  %v of %d+%d*%d %v, root %d, %d %d bytes, instance %d\n", x.Kind, x.Start, x.Stride,
-				x.Size,
-				x.Nodes, x.Root, x.Sent, x.Received, x.Instance)
+				x.Size, group, x.Root, x.Sent, x.Received, x.Instance)
 		}
 		for _, x := range th.Transfers {
 			fmt.Fprintf(&b, "  %v %d bytes of %d\n", x.Kind, x.Bytes, x.Peer)

@@ -121,3 +121,23 @@ func TestWrittenSums(t *testing.T) {
 		}
 	}
 }
+
+// TestNames: names that we write are read again as they are.
+func TestNames(t *testing.T) {
+	dir, made, err := loadArchive(t, write(t, sloutest.Build(t, sloutest.Named())))
+	if !made || err != nil {
+		t.Fatal(made, err)
+	}
+	m := sloutest.Load(t, dir)
+	var got []string
+	for _, site := range m.Regions.Threads[0].Site {
+		got = append(got, m.Codes[m.Sites[site].Code].Name)
+	}
+	want := slices.Clone(sloutest.Names)
+	for i := range want {
+		want[i] = strings.ReplaceAll(want[i], "\x00", " ") // OTF2 ends texts with it
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
