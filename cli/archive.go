@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/whyslow/whyslow/internal/console"
-	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/files/archives"
 	"github.com/whyslow/whyslow/internal/words"
 )
 
@@ -26,9 +26,9 @@ func openArchives(ctx context.Context, io console.IO, cmd *cobra.Command, args [
 	for i, name := range args {
 		dir := ""
 		var err error
-		if files.IsArchive(name) {
+		if archives.Is(name) {
 			line := console.StartProgress(io)
-			dir, err = files.Unpack(ctx, name, func(done int64) {
+			dir, err = archives.Unpack(ctx, name, func(done int64) {
 				line.Set("unpacking %s: %s", name, words.English.Bytes(done))
 			})
 			line.End()

@@ -23,6 +23,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/otf2"
 	"github.com/whyslow/whyslow/internal/convert/perfetto"
 	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/files/archives"
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/show/tables"
@@ -156,7 +157,7 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	out := o.out
 	if out == "" {
 		out = strings.TrimSuffix(filepath.Clean(path), ".trace") + f.suffix()
-		if files.IsMade(filepath.Clean(path)) { // of an archive or another program's file, which out may be
+		if archives.IsMade(filepath.Clean(path)) { // of an archive or another program's file, which out may be
 			out = filepath.Base(out)
 			if _, err := os.Lstat(out); err == nil {
 				return badInput(fmt.Errorf("%s: it exists already; give another name with -o", out))

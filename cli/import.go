@@ -21,7 +21,7 @@ import (
 	"github.com/whyslow/whyslow/internal/convert/foreign/perfetto"
 	"github.com/whyslow/whyslow/internal/convert/foreign/starpu"
 	"github.com/whyslow/whyslow/internal/convert/foreign/traceevents"
-	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/files/archives"
 	"github.com/whyslow/whyslow/internal/tracefile"
 	"github.com/whyslow/whyslow/internal/words"
 	"github.com/whyslow/whyslow/trace"
@@ -249,7 +249,7 @@ const importedAs = " imported 4"
 
 // importOnce gives a trace made of a file or folder, in the user's cache.
 func importOnce(ctx context.Context, std console.IO, r *recorded) (string, error) {
-	return files.Made(r.file, importedAs+r.state(), r.base(), func(f *os.File, dir string) error {
+	return archives.Made(r.file, importedAs+r.state(), r.base(), func(f *os.File, dir string) error {
 		damaged, err := importInto(ctx, std, r, f, dir)
 		if damaged != nil {
 			std.Say("warning: %s: %v; what is before that is used", r.given, damaged)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/whyslow/whyslow/internal/files"
+	"github.com/whyslow/whyslow/internal/files/archives"
 	"github.com/whyslow/whyslow/internal/show/live"
 	"github.com/whyslow/whyslow/trace"
 )
@@ -81,7 +81,7 @@ func TestMarks(t *testing.T) {
 	if err := os.WriteFile(packed, saved, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	part, err := files.Unpack(t.Context(), packed, func(int64) {})
+	part, err := archives.Unpack(t.Context(), packed, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

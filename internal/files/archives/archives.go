@@ -1,4 +1,7 @@
-package files
+// Package archives unpacks traces that were saved as archives, and keeps what was made of files of others, in the
+// user's cache. It stands apart from package files for the sake of builds without cgo: archive/tar is another package
+// there, and so would all be that import trace.
+package archives
 
 import (
 	"archive/tar"
@@ -31,8 +34,8 @@ var MaxUnpacked int64 = 64 << 30
 // maxUnpackedFiles bounds their number: a trace has a file for each node, and a few.
 const maxUnpackedFiles = 70_000
 
-// IsArchive tells whether a file begins as a .tar.gz does, whatever it is called.
-func IsArchive(name string) bool {
+// Is tells whether a file begins as a .tar.gz does, whatever it is called.
+func Is(name string) bool {
 	if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
 		return false
 	}

@@ -1,4 +1,4 @@
-package files
+package archives
 
 import (
 	"archive/tar"
@@ -52,7 +52,7 @@ func TestUnpack(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	name := archiveOf(t, packed(t, "x.trace/run.json", "{}", "x.trace/00000.wst", "abc", "x.trace/page.index",
 		"old", "x.trace/link.wst->/etc/passwd", "", "../00001.txt", "no"))
-	if !IsArchive(name) || IsArchive(filepath.Dir(name)) {
+	if !Is(name) || Is(filepath.Dir(name)) {
 		t.Error("what an archive is")
 	}
 	dir, err := Unpack(context.Background(), name, nil)
