@@ -83,7 +83,7 @@ demo: build              ## run an example on two nodes and report
 # libomp compile and run OpenMP programs (chunks of loops are reported from version 16 on); xmllint checks Cube files
 # against a schema, Graphviz reads task graphs, otf2-print and a Python module OTF2 archives. Tests are skipped where their tools are missing.
 PACKAGES = $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm; \
-	command -v chromium >/dev/null || echo chromium; command -v xmllint >/dev/null || echo libxml2-utils; \
+	{ command -v chromium-headless-shell || command -v chromium; } >/dev/null || echo chromium-headless-shell; command -v xmllint >/dev/null || echo libxml2-utils; \
 	command -v dot >/dev/null || echo graphviz; command -v gdb >/dev/null || echo gdb; \
 	{ $(HAVE_OTF2) && command -v otf2-print && /usr/bin/python3 -c 'import otf2'; } >/dev/null 2>&1 || echo $(OTF2_PACKAGES); \
 	{ command -v clang-16 && test -e /usr/lib/llvm-16/lib/libomp.so.5; } >/dev/null || echo clang-16 libomp-16-dev; \
@@ -117,7 +117,7 @@ MPI_TAGS    = mpi$$($(HAVE_OTF2) && echo ,otf2)
 OTF2_TESTS := ^TestScript$$/^otf2$$
 
 # With -trimpath, what cgo made of a file may come from another clone, and names that clone's files, which may be gone.
-# Of go vet's checks only cgocall opens them: make lint asks it, without -trimpath.
+# Of go vet's checks only cgocall opens them: make lint asks it apart, without -trimpath.
 VET := go vet -cgocall=false
 
 checks: tools
@@ -153,11 +153,15 @@ truth:                   ## programs that are slow for known reasons: is the rea
 predictions: build       ## is what predict says of other machines true? runs programs on all that fit; writes docs/predictions.md
 	go run ./internal/testkit/predictions ./whyslow
 
-lint: GOFLAGS := $(filter-out -trimpath,$(GOFLAGS))
+LINT     := go run -trimpath=false $(GOLANGCI_LINT) run
+CGOCALL   = GOFLAGS='$(filter-out -trimpath,$(GOFLAGS))' go vet -cgocall
 lint:                    ## golangci-lint, see .golangci.yml
-	go run $(GOLANGCI_LINT) run ./...
-	$(HAVE_MPI) || exit 0; go run $(GOLANGCI_LINT) run --build-tags mpi $(WITH_MPI) && cd bench && go run $(GOLANGCI_LINT) run --build-tags mpi ./...
-	cd bench && go run $(GOLANGCI_LINT) run ./...
+	$(LINT) ./...
+	cd bench && $(LINT) ./...
+	$(HAVE_MPI) || exit 0; $(LINT) --build-tags mpi $(WITH_MPI) && cd bench && $(LINT) --build-tags mpi ./...
+	$(CGOCALL) ./internal/run/cpp ./internal/record/modules/native
+	$(HAVE_MPI) || exit 0; $(CGOCALL) -tags mpi ./internal/run/transport/mpi
+	$(HAVE_OTF2) || exit 0; $(CGOCALL) -tags otf2 ./internal/convert/otf2
 
 bench:                   ## micro-benchmarks, then the figures of docs/benchmarks.md
 	go test -run '^$$' -bench . -benchmem ./...
