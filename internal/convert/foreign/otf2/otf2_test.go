@@ -191,6 +191,47 @@ func small() []byte {
 	return s.Bytes()
 }
 
+// TestInterCommunicator: a message of a communicator of two groups goes to a rank of the other one.
+func TestInterCommunicator(t *testing.T) {
+	s := begin()
+	s.put(records.Group, 4, 5, 4, 0)
+	s.put(records.Group, 5, 5, 4, 1)
+	s.put(records.Inter, 3, 4, 5)
+	one := func(location uint64, events func(at func(records.Kind, uint64, ...uint64))) {
+		s.put(records.Events, location)
+		events(func(kind records.Kind, time uint64, words ...uint64) {
+			s.put(kind, append([]uint64{time}, words...)...)
+		})
+	}
+	one(0, func(at func(records.Kind, uint64, ...uint64)) { // rank 1
+		at(records.Enter, 1000, 1)
+		at(records.Receive, 1030, 0, 3, 7, 8)
+		at(records.Leave, 1030, 1)
+		at(records.Enter, 1030, 3)
+		at(records.Collective, 1050, 1, 3, 0, 0, 8)
+		at(records.Leave, 1050, 3)
+	})
+	one(10, func(at func(records.Kind, uint64, ...uint64)) { // rank 0
+		at(records.Enter, 1010, 2)
+		at(records.Send, 1010, 0, 3, 7, 8)
+		at(records.Leave, 1020, 2)
+	})
+	s.put(records.End)
+	dir := filepath.Join(t.TempDir(), "x.trace")
+	if made, err := load(s.Bytes(), dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	const want = `0.0 MPI_Send 10-20 message
+  sent to 1, tag 7, 8 bytes, in visit 0, done in -1
+1.0 MPI_Recv 0-30 message
+1.0 MPI_Bcast 30-50 collective
+  received from 0, tag 7, 8 bytes, in visit 0, posted 0
+1 messages, MPI true, b, a`
+	if diff := cmp.Diff(want, dump(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestRead: what MPI and OpenMP regions, messages, collectives and transfers become.
 func TestRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x.trace")
