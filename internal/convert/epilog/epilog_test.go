@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -156,6 +157,23 @@ func TestLongText(t *testing.T) {
 		text := read(t, file)
 		if got := strings.Count(text, "Q"); got != min(n, mostText-1) {
 			t.Errorf("of %d characters %d are there", n, got)
+		}
+	}
+}
+
+// TestNames: names come out as they are, but for NUL, which ends texts.
+func TestNames(t *testing.T) {
+	for _, name := range sloutest.Names {
+		if len(name) > mostString-1 {
+			continue // TestLongText has these
+		}
+		file, err := convert(t, strings.ReplaceAll(story, "main function", strconv.Quote(name)+" function"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf(" %q\n", strings.ReplaceAll(name, "\x00", " ")+"\x00")
+		if text := read(t, file); !strings.Contains(text, want) {
+			t.Errorf("%s is not in\n%s", want, text)
 		}
 	}
 }
