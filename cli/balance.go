@@ -54,7 +54,7 @@ is run in virtual time, as predict does; they are listed by predicted wall time.
 -o writes the best one as a file that whyslow run --place uses in place of the program's locators.
 
 --run runs the program with the best one and shows the predicted gain beside the measured one. With
---rounds it goes on from what was recorded then, and keeps the fastest.
+--rounds it continues from the newly recorded run, and keeps the fastest.
 
 Strategies: ` + strings.Join(balance.Names(), ", ") + `.
 ` + exitCodes(1, 2, 3, 4),

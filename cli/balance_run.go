@@ -52,7 +52,7 @@ func (o *balanceOptions) repetition(info *trace.RunInfo, path string) (*repetiti
 	}
 	r := &repetition{program: f.Args(), first: path, traces: strings.TrimSuffix(filepath.Clean(path), ".trace")}
 	if _, err := os.Stat(r.program[0]); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not here: use --run in the folder in which the run was recorded",
+		return nil, fmt.Errorf("%s is not here: use --run in the folder where the run was recorded",
 			r.program[0])
 	}
 	self, err := exec.LookPath(os.Args[0]) // the name counts: there may be others for the same file

@@ -43,7 +43,7 @@ func sourceOf(m *model.Model) (*luna.Program, error) {
 		return s.File != "" && filepath.Base(s.File) == info.Program
 	})
 	if i < 0 {
-		return nil, errors.New("the trace does not tell where the program is: its locators cannot be written")
+		return nil, errors.New("the trace does not say where the program is: its locators cannot be written")
 	}
 	file := m.Sites[i].File
 	text, err := files.Read(file, maxSource)

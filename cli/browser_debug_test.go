@@ -171,7 +171,7 @@ func pageDebug(t *testing.T, p *pages) {
 	b.shows("Created by: for i")
 	b.presses("✎")
 	b.typed("New value of x[2]", "many")
-	b.shows("many is no int of 32 bits")
+	b.shows("many is not a 32-bit int")
 	b.typed("New value of x[2]", "103")
 	b.shows("x[2] as an input of turn[2]: 103 instead of 3")
 
@@ -193,7 +193,7 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("Compare with", "x[1]")
 	b.shows("x[1]: 1 and 2: the second is larger by 1")
 	b.typed("New value of x[0]", "1.5")
-	b.shows("1.5 is no int of 32 bits")
+	b.shows("1.5 is not a 32-bit int")
 	b.typed("New value of x[0]", "7")
 	b.shows("x[0]: 7 instead of 1")
 	b.shows("x[1]: 7 and 2: the second is larger by -5")

@@ -126,10 +126,10 @@ const about = "About whyslow"
 func rootCommand(io console.IO) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "whyslow",
-		Short: "Tell why a task-parallel program is slow",
+		Short: "Say why a parallel program is slow, and what to change",
 		Long: `whyslow runs a parallel program (LuNA, OpenMP, MPI, OpenSHMEM) and records what happens to its tasks,
 threads and data. It divides all processor time among Useful work, Starvation, Latency, Overhead
-and Waiting, names the code, the links and the locks to blame, and tells what changes would gain.`,
+and Waiting, names the code, the links and the locks to blame, and predicts what changes would gain.`,
 		Example: `  whyslow run prog.fa 100            run, record, report
   whyslow mpi -- mpirun -n 4 ./prog  the same for an MPI program
   whyslow report prog.001.trace      report again, with other options

@@ -138,9 +138,9 @@ func configCommand(std console.IO) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "config [flags] [VERB]",
-		Short: "Show your defaults of flags, and where each comes from",
-		Long: `Show which flags have a default of yours, for all verbs or for one, and where it comes from. Defaults
-stand in whyslow.toml, in the current folder or above it in the same git repository, or in
+		Short: "Show your default flags, and where each comes from",
+		Long: `Show for which flags you have set a default, for all verbs or for one, and where it comes from.
+Put defaults into whyslow.toml, in the current folder or above it in the same git repository, or in
 ~/.config/whyslow ($XDG_CONFIG_HOME):
 
   lang = "ru"                  # of every verb that has --lang
@@ -176,7 +176,7 @@ Variables come before files: WHYSLOW_RUN_WORKERS=2. The command line comes befor
 				return badInput(writeJSON(std.Out, all))
 			}
 			if len(all) == 0 {
-				fmt.Fprintf(std.Out, "No defaults of yours. Looked for %s\n", strings.Join(settings.Files(), ", "))
+				fmt.Fprintf(std.Out, "You have set no defaults. Looked for %s\n", strings.Join(settings.Files(), ", "))
 			}
 			for _, d := range all {
 				fmt.Fprintf(std.Out, "%-12s --%s=%s  (%s)\n", d.Verb, d.Flag, strings.Join(d.Values, " --"+d.Flag+"="), d.From)

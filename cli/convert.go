@@ -113,13 +113,13 @@ func convertCommand(std console.IO) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "convert --format FORMAT [-o FILE] TRACE",
-		Short: "Write a trace, or its analysis, in a format of other programs",
-		Long: `Write a trace, or its analysis, in a format of other programs:
+		Short: "Convert a trace, or its analysis, for other programs",
+		Long: `Convert a trace, or its analysis, to a format that other programs read:
 
 ` + list.String() + `
-Without -o the file or folder is TRACE with the ending of the format; of an archive, or of a file of another
-program, it is in the current folder and replaces nothing. A new file replaces an old one only when it is
-complete.
+Without -o, the file or folder is named after TRACE, with the ending of the format. If TRACE is an
+archive or another program's file, the result goes to the current folder and replaces nothing. An old
+file is replaced only once the new one is complete.
 ` + exitCodes(1, 2, 4),
 		Example: `  whyslow convert --format cube is.trace
   whyslow convert --format perfetto heat.trace
@@ -160,7 +160,7 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 		if archives.IsMade(filepath.Clean(path)) { // of an archive or another program's file, which out may be
 			out = filepath.Base(out)
 			if _, err := os.Lstat(out); err == nil {
-				return badInput(fmt.Errorf("%s: it exists already; give another name with -o", out))
+				return badInput(fmt.Errorf("%s: it already exists; give another name with -o", out))
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func convertTrace(ctx context.Context, std console.IO, o *convertOptions, f form
 	}
 	if f.archive != nil {
 		if _, err := os.Lstat(out); err == nil {
-			return badInput(fmt.Errorf("%s: it exists already; give another folder with -o", out))
+			return badInput(fmt.Errorf("%s: it already exists; give another folder with -o", out))
 		}
 		if !otf2.HasOTF2() {
 			return badInput(otf2.ErrWithout)

@@ -27,24 +27,26 @@ func debugCommand(io console.IO) *cobra.Command {
 	cmd := newRunCommand(io, o)
 	cmd.Use = "debug [flags] PROGRAM.fa [argument]..."
 	cmd.Short = "Run a LuNA program under a debugger of CFs and DFs"
-	cmd.Long = `Run a LuNA program and stop it: before it begins, at breakpoints, where it is stuck, and where a DF is
-assigned for the second time. While it is stopped, see every CF and every DF, change values, hold CFs, let single
-ones go on. Type commands, or take them from a file; help lists them. They are read from standard input, so the
-program reads nothing there, unless --commands names a file. The program's output goes to standard output, that of
-the debugger to standard error.
+	cmd.Long = `Run a LuNA program and stop it: before it begins, at breakpoints, when it is stuck, and when a DF
+is assigned a second time. While it is stopped, you can inspect every CF and DF, change values, hold
+CFs, and let single CFs continue. Type commands, or read them from a file; help lists them. They are
+read from standard input, so the program reads nothing there, unless --commands names a file. The
+program's output goes to standard output, the debugger's to standard error.
 
-With --page, the page of the live run debugs, as with 'whyslow run --live --debug'. With --dap, an editor does: it
-speaks the Debug Adapter Protocol on standard input and output. The program's standard input is then free.
+With --page you debug on the page of the live run, as with 'whyslow run --live --debug'. With --dap
+you debug in an editor that speaks the Debug Adapter Protocol on standard input and output. With
+--page, the program keeps its standard input.
 
-Breakpoints and holds are saved and set again the next time, unless the commands come from a file: such a file says
-all that it wants. --fresh forgets them. --gdb stops at a CF and attaches gdb to it, at the beginning of its C++
-function; C++ code is compiled with all names and, unless -O says otherwise, without optimization for that.
+Breakpoints and holds are saved and set again the next time, unless the commands come from a file.
+--fresh forgets them. --gdb stops at a CF and attaches gdb to it, at the beginning of its C++
+function. For this, C++ code is compiled with debug information and, unless -O says otherwise,
+without optimization.
 
 Under mpirun, rank 0 takes the commands or shows the page, and all ranks obey. An editor needs all nodes in
 one process.
 
-The time at which the program was stopped is W.debug in the report. The flags of 'whyslow run' work as they do
-there: with --order or --fuzz-order, a recorded or random order is debugged.
+Time during which the program was stopped is W.debug in the report. The flags of 'whyslow run' work
+here too: --order or --fuzz-order debugs a recorded or random order.
 ` + exitCodes(1, 2, 3, 4)
 	cmd.Example = `  whyslow debug prog.fa 100
   whyslow debug -w 2 --commands script.txt prog.fa 100

@@ -232,7 +232,7 @@ func TestDebugAdapter(t *testing.T) {
 	c.fails("modules", nil, "not supported")
 	c.fails("attach", map[string]any{}, "use launch")
 	c.fails("dance", nil, "not supported")
-	c.fails("stackTrace", map[string]any{"threadId": "one"}, "threadId: a string is no int")
+	c.fails("stackTrace", map[string]any{"threadId": "one"}, "threadId: a string is not int")
 
 	c.does("next", dap.NextArguments{ThreadId: at.ThreadId}, &dap.NextResponse{})
 	c.stopped("step", "has ended")

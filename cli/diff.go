@@ -25,7 +25,7 @@ func diffCommand(io console.IO) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff [flags] TRACE-A TRACE-B",
-		Short: "Compare two runs: what got better or worse, and by how much of the difference",
+		Short: "Compare two runs: what got better or worse, and how much of the difference it explains",
 		Long: `Compare two recorded runs, also of different sizes or versions: factors and their parts, code
 fragments, critical path, memory and traffic. The differences of the factors add up exactly to the
 difference of the processor time, and so do those of the code fragments. "of it" is the share of

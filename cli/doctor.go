@@ -17,8 +17,8 @@ func doctorCommand(io console.IO) *cobra.Command {
 		Use:   "doctor [TRACE]",
 		Short: "Check what this machine can do, or whether a trace is complete and consistent",
 		Long: `Without a trace: check what is needed to run and measure programs: the C++ compiler, the cores, the
-clock, the cache of compiled code, MPI, OpenSHMEM and OpenMP. Programs of these are compiled, started
-and recorded. Under mpirun, show where the ranks run.
+clock, the cache of compiled code, MPI, OpenSHMEM and OpenMP. For the last three, a small program is
+compiled, run and recorded. Under mpirun, show where the ranks run.
 
 With a trace: read all of it and check that it is complete and consistent.
 

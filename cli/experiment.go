@@ -29,18 +29,18 @@ func experimentCommand(io console.IO) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "experiment [flags] [NAME]...",
 		Short: "Run programs that test what drives each factor",
-		Long: `Run built-in programs many times to check what drives each factor: starvation the number of chains
-that can run at once, overhead the number of CFs that share the same work, and latency the size of
-the DFs sent between nodes. A real program, particle in cell, runs on one node and on four. Every
-expectation is checked. Points are compared within rounds in which they take turns; where other
-programs disturb that, the answer is 'too busy to say'.
+		Long: `Run built-in programs many times to check what drives each factor. Starvation should depend on the
+number of chains that can run at once, overhead on the number of CFs that share the same work, and
+latency on the size of the DFs sent between nodes. A real program, particle in cell, runs on one node
+and on four. Every expectation is checked. Points take turns within rounds and are compared within
+their round; if other programs disturb that, the answer is 'too busy to say'.
 
-What profiling costs is measured on a product of block matrices: 'profiling' has the modes functions,
-memory and both; 'naive' a trace, beside logging that opens and closes a file for each event.
-'pgas-overhead' records five kernels of PGAS programs with several tracers, 'pgas-buffers' one of them
-with buffers of many sizes, written synchronously and asynchronously, to this computer's disk and to a
-slow one that is emulated. Every run is compared with runs without recording beside it, and with a
-control. What is smaller than the control's noise is not decided.
+The cost of profiling is measured on a product of block matrices. 'profiling' has the modes
+functions, memory and both. 'naive' compares a trace with logging that opens and closes a file for
+each event. 'pgas-overhead' records five kernels of PGAS programs with several tracers.
+'pgas-buffers' records one of them with buffers of many sizes, written synchronously and
+asynchronously, to this computer's disk and to an emulated slow one. Every run is compared with
+unrecorded runs beside it, and with a control. Differences below the control's noise are left open.
 
 Names: starvation, overhead, latency, pic run their nodes in one process, with emulated links;
 overhead-mpi, latency-shm, latency-tcp, pic-mpi run a process for each node. The latter need mpirun

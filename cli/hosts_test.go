@@ -203,7 +203,7 @@ func TestMPIHosts(t *testing.T) {
 	t.Run("not shared", func(t *testing.T) {
 		says(t, "-o "+l.local+"/three.trace spread.fa",
 			"rank 1 (node-b): does not see "+l.local+"/three.trace: all hosts must see the folder of the trace, or "+
-				"say --local-dir DIR")
+				"use --local-dir DIR")
 	})
 	t.Run("not there", func(t *testing.T) {
 		must(t, l.dir, home, 0, l.on(0)+"cp "+l.dir+"/spread.fa "+l.local)

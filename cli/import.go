@@ -39,13 +39,13 @@ func importCommand(std console.IO) *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use:   "import [-o TRACE] FILE|FOLDER",
-		Short: "Make a trace of what another program has recorded",
-		Long: `Make a trace of what another program has recorded:
+		Short: "Turn another program's recording into a trace",
+		Long: `Turn another program's recording into a trace:
 
 ` + list.String() + `
-The format is found out from what is in the file. report, view and the other verbs that read traces take
-such files too, and import them for themselves. Some programs write several files: give
-their folder. What a format does not tell is said in the report.
+The format is recognised by the content of the file. report, view and the other verbs that read
+traces also accept such files and import them on the fly. If a program writes several files, name
+their folder. The report says what a format does not record.
 ` + exitCodes(1, 2, 4),
 		Example: `  go test -trace server.out ./server && whyslow report server.out
   whyslow import -o server.trace server.out`,
@@ -173,7 +173,7 @@ func importFile(ctx context.Context, std console.IO, name, out string) error {
 		out = r.base() + ".trace"
 	}
 	if _, err := os.Lstat(out); err == nil {
-		return badInput(fmt.Errorf("%s: it exists already; give another folder with -o", out))
+		return badInput(fmt.Errorf("%s: it already exists; give another folder with -o", out))
 	}
 	f, err := os.Open(r.file)
 	if err != nil {

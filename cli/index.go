@@ -22,11 +22,11 @@ func indexCommand(std console.IO) *cobra.Command {
 	var o pageOptions
 	cmd := &cobra.Command{
 		Use:   "index [flags] TRACE",
-		Short: "Keep the first picture of a large trace, so that view shows it at once",
-		Long: `Read a trace and keep what 'whyslow view' shows first: the report, what makes it doubtful, and the
-timeline of every worker by factor and code. It is kept in a file beside the trace, or in the user's
-cache if that folder cannot be written. view keeps it too, when it has read a trace of a million events
-or more. A trace that changes is read anew.
+		Short: "Prepare a large trace so that view opens it at once",
+		Long: `Read a trace and save what 'whyslow view' shows first: the report with its warnings, and the timeline
+of every worker by factor and code. The file is saved beside the trace, or in the user's cache if that
+folder cannot be written. view also saves it after reading a trace of a million events or more. If the
+trace changes, it is read again.
 ` + exitCodes(1, 2, 4),
 		Example: `  whyslow index prog.001.trace
   whyslow index --memory 2Gi prog.001.trace && whyslow view prog.001.trace`,
@@ -82,7 +82,7 @@ func indexTrace(ctx context.Context, std console.IO, o *pageOptions, dir string,
 	}
 	if before.State == live.StateLive {
 		line.End()
-		return badInput(fmt.Errorf("%s: the run goes on; its first picture can be kept when it is over", dir))
+		return badInput(fmt.Errorf("%s: the run is still going; index it when it is over", dir))
 	}
 	var out indexed
 	done := make(chan error, 1)

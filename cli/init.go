@@ -22,7 +22,7 @@ func initCommand(io console.IO) *cobra.Command {
 		Short: "Write commented configuration files with the defaults",
 		Long: `Write ` + config.EventsFile + ` and ` + config.ModulesFile +
 			` to a folder (default: config). They list
-every event, group and module with its meaning. Unedited they change nothing. whyslow run finds
+every event, group and module with its meaning. Until you edit them, they change nothing. whyslow run finds
 them beside the program, or in a folder config there. Existing files stay unless --force is given.
 ` + exitCodes(1, 2),
 		Example: `  whyslow init
@@ -68,7 +68,7 @@ func runInit(io console.IO, dir string, force bool) error {
 	}
 	for _, f := range files { // look first: either both are written or none
 		if _, err := os.Lstat(f.path); err == nil && !force {
-			return console.Exit(console.BadUsage, fmt.Errorf("%s: already there; --force replaces it", f.path))
+			return console.Exit(console.BadUsage, fmt.Errorf("%s: already exists; --force replaces it", f.path))
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return badInput(err)
 		}

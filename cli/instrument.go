@@ -25,13 +25,13 @@ func instrumentCommand(io console.IO) *cobra.Command {
 	var o instrumentOptions
 	cmd := &cobra.Command{
 		Use:   "instrument --events events_config.json [flags] FILE.cpp...",
-		Short: "Insert events into C++ source by the rules of a configuration",
+		Short: "Insert events into C++ source where rules say so",
 		Long: `Insert EMIT_EVENT(...) into C++ source where the rules of events_config.json say so. Everything else
 stays unchanged, and lines keep their numbers. sdk/whyslow.hpp defines EMIT_EVENT. Files are
 changed in place, or written to another folder with -o. Earlier insertions are replaced, so you can
 repeat the command with other rules.
 
-A file that cannot be understood is skipped with a warning.
+A file that cannot be parsed is skipped with a warning.
 
 Exit codes:
   0    done; with --check: nothing would change

@@ -184,7 +184,7 @@ func TestMPIRts(t *testing.T) {
 		{"mpirun -n 2 rts -n 2 ./libucodes.so", console.Done, "", []string{"1", "2"}},
 		{"mpirun -n 2 luna -q -O0 p.fa", console.Done, "", []string{"1", "2"}},
 		{"mpirun -n 2 rts -n 3 ./libucodes.so", console.Failed, "rts: -n 3, but mpirun has started 2 ranks", nil},
-		{"mpirun -n 2 rts ./p.fa", console.Failed, "carries no program", nil},
+		{"mpirun -n 2 rts ./p.fa", console.Failed, "contains no program", nil},
 		{"mpirun -n 2 rts", console.Failed, "rts: no library specified", nil},
 		{"mpirun -n 2 luna", console.Failed, "luna: fatal error: no program specified", nil},
 	} {

@@ -23,16 +23,16 @@ func mpiCommand(io console.IO) *cobra.Command {
 		Use:   "mpi [flags] -- mpirun [option]... PROGRAM [argument]...",
 		Short: "Run an MPI program, record a trace, report where the time went",
 		Long: `Run an MPI program with mpirun or another launcher, and record what each rank does: messages,
-collectives, one-sided transfers, files. The program needs no change and no recompilation: a library
-is loaded before MPI's own (LD_PRELOAD) and passes every call on. The library is compiled at first
+collectives, one-sided transfers, files. You need not change or recompile the program: a library
+is loaded before the MPI library (LD_PRELOAD) and passes on every call. The library is compiled on first
 use for the MPI of the program, which needs its compiler (mpicc, or the one that MPICC names).
 
---omp records the threads of each rank as well, as 'whyslow omp' does: one trace, in which ranks are
-nodes and threads are workers.
+--omp also records the threads of each rank, as 'whyslow omp' does. In the trace, ranks are nodes and
+threads are workers.
 
 Compile with -g to get source lines, and with -finstrument-functions to see the functions of the
 program. Standard input and output belong to the program. whyslow writes to standard error: the
-report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace beside the
+report, and as the last line the path of the trace. The trace goes to PROGRAM.NNN.trace in the
 program; whyslow never overwrites one. Environment variables that begin with WHYSLOW_ reach the
 program, on other hosts too; flags override them.
 

@@ -15,13 +15,13 @@ func ompCommand(io console.IO) *cobra.Command {
 		Use:   "omp [flags] -- PROGRAM [argument]...",
 		Short: "Run a program with OpenMP or threads, record a trace, report where the time went",
 		Long: `Run an OpenMP program and record what its threads do: parallel regions, tasks and their
-dependences, chunks of loops, single and sections, barriers and taskwait, critical and locks. The
-program needs no change and no recompilation: its run-time system reports to a library (OMPT, the
-tools interface of OpenMP 5). Programs that gcc has compiled run on LLVM's run-time system, which
-takes the place of gcc's. The library is compiled at first use, which needs a C compiler.
+dependences, chunks of loops, single and sections, barriers and taskwait, critical and locks. You need not
+change or recompile the program: its run-time system reports to a library (OMPT, the tools interface
+of OpenMP 5). Programs compiled by gcc run on LLVM's run-time system instead of gcc's. The
+library is compiled on first use, which needs a C compiler.
 
-Threads that the program makes itself (pthread_create, std::thread) are recorded, too, with or without
-OpenMP: mutexes by who holds them, condition variables, semaphores, joins, files and sleep.
+Threads that the program creates itself (pthread_create, std::thread) are recorded too, with or
+without OpenMP: mutexes and their holders, condition variables, semaphores, joins, files and sleeps.
 
 Compile with -g to get source lines. Standard input and output belong to the program. whyslow writes
 to standard error: the report, and as the last line the path of the trace. The trace goes to

@@ -44,7 +44,7 @@ type pageOptions struct {
 func (o *pageOptions) addTo(f *pflag.FlagSet, listen string) {
 	f.StringVar(&o.listen, "listen", listen, "serve the page at this `address`, HOST:PORT; port 0: any free one")
 	f.StringVar(&o.token, "token", "", "access `token` that clients must send (default: $"+
-		console.Tokens+"; otherwise the page asks for a random one, which the printed link has)")
+		console.Tokens+"; otherwise the page asks for a random one, which is in the printed link)")
 	f.BoolVar(&o.insecure, "insecure", false, "allow access without a token to anyone who can reach the address")
 	f.StringVar(&o.cert, "tls-cert", "", "`file` with the certificate: serve https")
 	f.StringVar(&o.key, "tls-key", "", "`file` with its key")

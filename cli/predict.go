@@ -129,9 +129,9 @@ func predictCommand(io console.IO) *cobra.Command {
 	var changed func(string) bool
 	cmd := &cobra.Command{
 		Use:   "predict [flags] TRACE",
-		Short: "Tell how long a recorded run would take on another machine",
-		Long: `Run a recorded program again in virtual time: on other nodes and workers, over other links, or with
-code fragments that are faster. The run-time system's own costs are measured in the trace.
+		Short: "Predict how long a recorded run would take on another machine",
+		Long: `Replay a recorded program in virtual time: with other numbers of nodes and workers, over other links,
+or with faster code fragments. The run-time system's own costs are taken from the trace.
 
 Lists of --nodes and --workers give a table of all combinations. -o writes the predicted run of a
 single machine as a trace, which report, view and diff read like any other.

@@ -97,7 +97,7 @@ func (o *reportOptions) addTo(cmd *cobra.Command) {
 	f.IntVar(&o.windows, "windows", 0, "cut the run into `N` windows for what is shown over time"+
 		" (default: 120, or as many as fit)")
 	f.DurationVar(&o.window, "window", 0, "cut the run into windows of this `length`, such as 10ms")
-	f.BoolVar(&o.full, "full", false, "show all tables, in a pipe as wide as they are")
+	f.BoolVar(&o.full, "full", false, "show all tables; in a pipe nothing is cut")
 	f.IntVar(&o.width, "width", 0, "`columns` of the text (default: $COLUMNS, or those of the terminal, or 80)")
 	f.BoolVar(&o.all, "all", false, "name all CFs that never ran, not only those that others wait for"+
 		" (with --full, --html, --json)")
@@ -169,16 +169,16 @@ func reportCommand(std console.IO) *cobra.Command {
 Waiting, and name the causes.
 
 A damaged or truncated trace is read as far as possible; the report says what is missing. A trace
-that does not fit into --memory is analysed with the help of the disk (on Linux).
+that does not fit into --memory is analysed on disk (on Linux).
 
---since and --until, or --iteration, report an interval: its factors, splits, links and causes, to the
-nanosecond those that the page shows of it. Sections that need the whole run are left out, and
-named.
+--since and --until, or --iteration, report an interval: its factors, splits, links and causes. They
+equal those on the page to the nanosecond. Sections that need the whole run are left out; the report
+names them.
 
 --fail-if ends with exit code 5 if a condition holds, for scripts: S>20%, wall>2s, memory>2Gi,
 code:solve>30%, pgas.wait-at-barrier>10%.
 
-Many processes analyse a trace that is too large for one: 'mpirun -n P whyslow report TRACE'. Each
+For a trace that is too large for one process, use several: 'mpirun -n P whyslow report TRACE'. Each
 reads the files of some of the nodes. The report is the same.
 ` + exitCodes(1, 2, 4, 5),
 		Example: `  whyslow report prog.001.trace

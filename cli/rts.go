@@ -41,7 +41,7 @@ func runRTS(words []string, io console.IO) int {
 	switch {
 	case ranks > 1 && !crew.HasMPI():
 		err = fmt.Errorf("started on %d MPI ranks, but built without MPI: build whyslow with 'make mpi', or"+
-			" say 'rts -n %d' without mpirun", ranks, ranks)
+			" use 'rts -n %d' without mpirun", ranks, ranks)
 		crew.CannotJoin(ctx, err)
 		return r.fail(err)
 	case ranks > 1 && r.nodes != 1 && r.nodes != ranks:

@@ -144,11 +144,11 @@ links are real.
 		" the program's locators")
 	f.StringSliceVar(&o.priority, "priority", nil, "take CFs of these code fragments first: `CODE,...`, or"+
 		" critical-path=TRACE for those on the longest chain of a recorded run")
-	f.StringVar(&o.bind, "bind", "none", "keep each worker on a core of its own that no worker of another rank"+
+	f.StringVar(&o.bind, "bind", "none", "give each worker its own core, which no worker of another rank"+
 		" has: `to` core, or none")
 	f.BoolVar(&o.noSteal, "no-steal", false, "idle nodes do not take stealable CFs from others")
 	f.StringVar(&o.balance, "balance", "", "move CFs between nodes while the program runs: `how` is central,"+
-		" diffusion, or a module of yours that balances")
+		" diffusion, or your own balancer module")
 	f.DurationVar(&o.stuckAfter, "stuck-after", 10*time.Second, "`time` without progress after which whyslow"+
 		" says which CF does not return from C++ code, and where it is; 0: never")
 	o.order.addTo(f)
@@ -164,7 +164,7 @@ links are real.
 	o.send.addTo(f)
 	o.profile.addTo(cmd)
 	completeBalance(cmd)
-	f.BoolVar(&o.explain, "explain-config", false, "tell for every event and module whether it is on, and"+
+	f.BoolVar(&o.explain, "explain-config", false, "say for every event and module whether it is on, and"+
 		" which line or flag decides that; run nothing (--json: as JSON)")
 	o.report.addTo(cmd)
 	f.StringArrayVarP(&o.source.defines, "define", "D", nil, "define a macro, `NAME[=TEXT]` (repeatable)")

@@ -70,11 +70,11 @@ func (o *orderOptions) tell(std console.IO, quiet bool) error {
 	cfs := func(n int) string { return words.Plural(n, "CF", "CFs") }
 	switch {
 	case c.Missing > 0:
-		std.Say("warning: %d of %s of %s did not come in their turn, the first is %s: the program does something"+
-			" else than it did", c.Missing, cfs(c.Executions), o.trace, c.First)
+		std.Say("warning: %d of %s of %s did not start in the recorded order, the first is %s: the program no "+
+			"longer does what it did", c.Missing, cfs(c.Executions), o.trace, c.First)
 	case !quiet:
-		std.Say("%s started in the order of %s; what C++ code takes from the clock or from random numbers is not"+
-			" repeated", cfs(c.Executions), o.trace)
+		std.Say("%s started in the order of %s; times and random numbers in C++ code are not repeated",
+			cfs(c.Executions), o.trace)
 	}
 	if c.New > 0 {
 		std.Say("warning: %s ran that %s does not have", cfs(c.New), o.trace)

@@ -33,11 +33,11 @@ func sendCommand(std console.IO) *cobra.Command {
 	var o sendTraceOptions
 	cmd := &cobra.Command{
 		Use:   "send [flags] TRACE",
-		Short: "Send a trace to a collector, also while a program writes it",
-		Long: `Send a trace to a collector (whyslow serve), which keeps it and shows it on its page. What is already
-there is not sent again.
+		Short: "Send a trace to a collector, even while a program is writing it",
+		Long: `Send a trace to a collector (whyslow serve), which stores it and shows it on its page. Data that is
+already there is not sent again.
 
---follow goes on while a program writes the trace, until the run has ended or Ctrl+C.
+--follow keeps sending while a program writes the trace, until the run ends or you press Ctrl+C.
 
 Programs that record themselves start this command if WHYSLOW_TO=HOST:PORT is set: those with
 whyslow.h, whyslow.hpp, or Go's package prof.
@@ -65,7 +65,7 @@ Exit codes:
 	o.send.addTo(f)
 	f.Lookup("to").Usage = "send to the collector at `HOST:PORT` (default: $WHYSLOW_TO)"
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say only what goes wrong")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only errors")
 	f.IntVar(&o.node, "node", -1, "send the file of this `node` only; others send theirs")
 	f.BoolVar(&o.eof, "until-eof", false, "go on until standard input ends")
 	if err := f.MarkHidden("until-eof"); err != nil {
@@ -116,7 +116,7 @@ func (o *sendTraceOptions) source(ctx context.Context, std console.IO, dir strin
 	if info == nil {
 		id := os.Getenv("WHYSLOW_RUN_ID")
 		if !stream.ValidRun(id) {
-			return nil, nil, fmt.Errorf("%s has no %s, so nobody knows what run this node belongs to: give all"+
+			return nil, nil, fmt.Errorf("%s has no %s, so it is unclear which run this node belongs to: give all"+
 				" processes the same WHYSLOW_RUN_ID", dir, tracefile.RunFile)
 		}
 		info = &trace.RunInfo{ID: id, Program: strings.TrimSuffix(filepath.Base(dir), ".trace")}

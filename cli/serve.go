@@ -36,19 +36,19 @@ func serveCommand(io console.IO) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Collect runs from elsewhere, keep them as traces and show them live",
-		Long: `Listen for runs started with whyslow run --to HOST:PORT, keep what they send as ordinary traces in a
-folder, and show them live on a page. Runs collected earlier are shown as well, and continue where
-they stopped.
+		Short: "Collect runs from other machines, keep them as traces and show them live",
+		Long: `Listen for runs started with whyslow run --to HOST:PORT, store what they send as ordinary traces in a
+folder, and show them live on a page. Runs collected earlier are shown too; interrupted ones continue
+where they stopped.
 
-The page lists all runs, and plots a figure over those of a program. Who has the token can delete runs there.
---keep and --max-size remove old ones; runs that are being sent are never removed.
+The page lists all runs, and plots a figure over the runs of a program. Anyone with the token can
+delete runs there. --keep and --max-size remove old runs; runs that are being sent are never removed.
 
 --forward also sends everything to another collector: use one for each group of nodes, and one for
-all of them.
+all groups.
 
-Addresses beyond this computer need --token, or --insecure. The address of the page is printed on
-standard output; Ctrl+C ends the collector.
+Addresses that other computers can reach need --token or --insecure. The address of the page is
+printed on standard output; Ctrl+C ends the collector.
 ` + exitCodes(1, 2),
 		Example: `  whyslow serve --dir runs
   WHYSLOW_TOKEN=secret whyslow serve --listen :7568 --dir runs
@@ -85,8 +85,8 @@ standard output; Ctrl+C ends the collector.
 		"maximum `bytes` kept of the runs that one address began")
 	f.StringVar(&o.keep, "keep", "", "remove runs for which nothing has arrived for this `time`, such"+
 		" as 30d, 2w or 12h (default: never)")
-	f.StringVar(&o.maxSize, "max-size", "", "while all runs take more than so many `bytes`, such as 200G, remove"+
-		" the oldest (default: never)")
+	f.StringVar(&o.maxSize, "max-size", "", "while all runs together take more than this many `bytes`, such as"+
+		" 200G, remove the oldest (default: never)")
 	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "drop a sender that stays silent for this `time`")
 	return cmd
 }

@@ -26,8 +26,8 @@ func shmemCommand(io console.IO) *cobra.Command {
 		Use:   "shmem [flags] -- oshrun [option]... PROGRAM [argument]...",
 		Short: "Run an OpenSHMEM program, record a trace, report where the time went",
 		Long: `Run an OpenSHMEM program with oshrun or another launcher, and record what each PE does: barriers,
-broadcasts, reductions, puts and gets, locks, memory. The program needs no change and no
-recompilation: a library is loaded before OpenSHMEM's own (LD_PRELOAD) and passes every call on. The
+broadcasts, reductions, puts and gets, locks, memory. You need not change or recompile the
+program: a library is loaded before the OpenSHMEM library (LD_PRELOAD) and passes on every call. The
 library is compiled at first use, which needs a C compiler.
 
 Standard input and output belong to the program. whyslow writes to standard error: the report, and

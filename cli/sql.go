@@ -39,7 +39,7 @@ func sqlCommand(std console.IO) *cobra.Command {
 	var o sqlOptions
 	cmd := &cobra.Command{
 		Use:   "sql [flags] TRACE [QUERY]",
-		Short: "Ask about a trace in SQL",
+		Short: "Query a trace in SQL",
 		Long: `Run SQL queries over a trace: its tasks, data and messages, and the pieces of time with their causes.
 SQLite executes them; no server and no import is needed. A query cannot change the trace or any other file.
 

@@ -40,7 +40,7 @@ type knownCause struct {
 	spins  int      // so many other processes take the cores meanwhile
 	slow   int      // not 0: they take the last core only, and this node is the only one that is to lose time
 	kernel bool     // only the kernel tells it
-	silent bool     // the kernel does not tell how long threads wait for cores
+	silent bool     // the kernel does not report how long threads wait for cores
 	// processor: the gain is held against in processor time, which does not depend on what else runs.
 	processor bool
 	// mend gives the arguments of the mended program, where they depend on the advice.
@@ -178,7 +178,7 @@ var truths = []knownCause{
 		first: []string{"off-core"}, silent: true,
 		says: []string{"mostly in `unseen` (", "): pre-empted, or blocked for an unknown reason",
 			"O.preempt is also the time for which CFs were blocked"},
-		never: []string{"ran on their cores", "W.blocked work", "CFs gave their cores up"}},
+		never: []string{"ran on their cores", "W.blocked work", "CFs gave up their cores"}},
 	{name: "pages on disk", fault: "-w 1 pages.fa 20", first: []string{"blocked"},
 		waits: []string{"page-fault", "io"},
 		says:  []string{"mostly for pages read from disk", "mostly in `pages`"},

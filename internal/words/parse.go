@@ -24,7 +24,7 @@ func ParseBytes(s string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || v*factor > 1e18 {
-		return 0, errors.New("say bytes per second, such as 1G, 200M or 64Ki")
+		return 0, errors.New("give bytes per second, such as 1G, 200M or 64Ki")
 	}
 	return v * factor, nil
 }

@@ -295,7 +295,7 @@ func (a *advisor) offCore(ns int64, evidence map[string]any) {
 	a.addTime("off-core", ns, words.Say("If their threads never left the cores, CFs would end that much sooner.",
 		"Если бы потоки не оставались без процессора, ФВ заканчивались бы на столько же раньше."), evidence,
 		words.Say("Running CFs were off their cores for %s (%s), mostly in %s: pre-empted, or blocked for an "+
-			"unknown reason. This machine's kernel does not tell which. Stop other programs, and look whether a "+
+			"unknown reason. This machine's kernel does not say which. Stop other programs, and look whether a "+
 			"library that it calls waits for a file, a lock or another thread.",
 			"Исполнявшиеся ФВ оставались без процессора %s (%s), чаще всего в %s: он был отобран, или они ждали "+
 				"по неизвестной причине. Ядро этой машины не сообщает, что из этого верно. Остановите на машине всё "+

@@ -100,7 +100,7 @@ func Predict(ctx context.Context, list []Advice, res *slou.Result,
 	}
 	if executions > MostSimulated || workers > mostWorkers {
 		return (&Forecast{why: words.Say("Gains are not simulated: the run is too large for that (%s). `whyslow "+
-			"predict` and `whyslow balance` do it.",
+			"predict` and `whyslow balance` can do it.",
 			"Выигрыши не моделировались: запуск для этого слишком велик (%s). Это делают `whyslow predict` и "+
 				"`whyslow balance`.", words.Number{N: executions, What: words.CFs})}).In(words.English), nil
 	}
@@ -123,7 +123,7 @@ func Predict(ctx context.Context, list []Advice, res *slou.Result,
 	off := float64(was.WallNS)/float64(max(f.sim.WallNS(), 1)) - 1
 	of := &Forecast{Off: math.Round(off*1000) / 1000}
 	if math.Abs(off) >= mostOff {
-		of.why = words.Say("Gains are not simulated: simulated as it was, the run takes %s and not %s.",
+		of.why = words.Say("Gains are not simulated: simulating the recorded run itself gives %s instead of %s.",
 			"Выигрыши не моделировались: тот же запуск при моделировании занимает %s, а не %s.",
 			words.Time(was.WallNS), words.Time(f.sim.WallNS()))
 		return of.In(words.English), nil

@@ -106,7 +106,7 @@ func TestPredictNothing(t *testing.T) {
 	late := end.ReplaceAllString(string(text), fmt.Sprintf("%d$1", last))
 	b := analyse(t, late)
 	f, err := b.predict()
-	if err != nil || f == nil || !strings.HasPrefix(f.Why, "Gains are not simulated: simulated as it was") ||
+	if err != nil || f == nil || !strings.HasPrefix(f.Why, "Gains are not simulated: simulating the") ||
 		f.Off > -0.05 || b.find("one-node").Predicted != "" {
 		t.Errorf("%+v, %v", f, err)
 	}

@@ -33,7 +33,7 @@ func (a *advisor) lost(id string, factor slou.Factor, say func(all, most words.T
 	c := a.top(lost(factor.String(), ""), func(c *slou.Cause) [4]string {
 		return [4]string{cmp.Or(c.Link, c.Part), c.DF, c.Producer, c.Consumer}
 	})
-	a.addTime(id, share.NS, words.Say("So much of the workers' time in this interval.",
+	a.addTime(id, share.NS, words.Say("That much of the workers' time in this interval.",
 		"Столько времени рабочих потоков в этом интервале."),
 		map[string]any{"part": c.Part, "link": c.Link, "df": c.DF, "producer": c.Producer, "consumer": c.Consumer,
 			"waited_ns": c.NS, "count": c.Count}, say(words.Time(share.NS), words.Time(c.NS), &c))

@@ -221,7 +221,7 @@ func (a *advisor) flow(f *flow, best int64) {
 		words.Time(waited), a.share(waited), often(count), name, f.also,
 		a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
 	if waited == 0 { // what a loop or condition waits for, workers wait for in its CFs
-		head = words.Say("Messages with `%s`%s%s%s held the run up, mostly on link %s.",
+		head = words.Say("Messages with `%s`%s%s%s held up the run, mostly on link %s.",
 			"Запуск задерживали сообщения с ФД `%s`%s%s%s, чаще всего на связи %s.", name, f.also,
 			a.by(" from ", " от ", f.made), a.by(" before ", " для ", f.reader), f.link)
 	}
@@ -299,8 +299,8 @@ func (a *advisor) once(f *flow, best, push, flight int64, head words.Text, consu
 	switch {
 	case user != nil && user.Count > 0 && flight > 4*user.MeanNS && flight < 4*a.facts.Shortest:
 		a.addWall("too-small-to-send", best, within(best, oneNode), evidence, words.Say(
-			"%s A message takes %s on average, a CF of %s %s: so little work does not pay for the transfer. Make the "+
-				"fragments larger, or place `%s` where its DFs are.",
+			"%s A message takes %s on average, a CF of %s %s: that is too little work to pay for the transfer. Make "+
+				"the fragments larger, or place `%s` where its DFs are.",
 			"%s Сообщение идёт в среднем %s, а ФВ %s исполняется %s: пересылка не окупается столь малой работой. "+
 				"Укрупните фрагменты или исполняйте `%s` там, где его ФД.",
 			head, words.Time(flight), a.named(consumer), words.Time(user.MeanNS), user.Code)).by(distributed)

@@ -92,11 +92,11 @@ func (a *advisor) lateSender() {
 	if s.lost == 0 {
 		return
 	}
-	how := words.Say("Divide the work so that senders come as early as receivers.",
+	how := words.Say("Divide the work so that senders arrive as early as receivers.",
 		"Делите работу так, чтобы отправители приходили не позже получателей.")
 	switch works := s.doing == 0 || a.region(s.doing).Kind == "function"; {
 	case !works:
-		how = words.Say("Look there first: it came late for another reason than work.",
+		how = words.Say("Look there first: it came late for a reason other than work.",
 			"Начните с этого: он опаздывал не из-за работы.")
 	case float64(s.caused) >= steady*float64(s.lost):
 		how = words.Say("Give it less of that work, or let it send before it works.",
@@ -108,7 +108,8 @@ func (a *advisor) lateSender() {
 			"после отправки, ожидания не будет.")
 	total := s.work
 	if 2*s.work < s.lost { // they did not compute
-		bound = words.Say("Senders worked for %s of that. Else they were in other operations, or had no core: %s",
+		bound = words.Say("Senders worked for %s of that. Otherwise they were in other operations, or had no "+
+			"core: %s",
 			"Из этого отправители работали %s, а остальное время были в других операциях или не имели ядра: %s",
 			words.Time(s.work), a.whoTookCores())
 		total = s.lost
@@ -125,8 +126,8 @@ func (a *advisor) wrongOrder() {
 	if s.lost == 0 {
 		return
 	}
-	a.addTime("wrong-order", s.lost, words.Say("This is all the time of such waits; the message that comes "+
-		"late may still be waited for afterwards.",
+	a.addTime("wrong-order", s.lost, words.Say("This is all the time of such waits; part of it may only "+
+		"move to a later wait for the late message.",
 		"Это всё время таких ожиданий; сообщения, которое приходит поздно, возможно, придётся ждать и потом."),
 		a.lateEvidence(&s), words.Say("Threads waited %s (%s) for a message, mostly in %s, while another one that "+
 			"they received later had been sent before. Receive messages in the order in which they are sent, or "+
@@ -197,11 +198,11 @@ func (a *advisor) joinMessages() {
 	if best == nil {
 		return
 	}
-	a.addTime("join-messages", total, words.Say("This is the time in sends and receives of all messages but "+
-		"the first of each row.", "Это время отправки и приёма всех сообщений, кроме первого в каждой серии."),
+	a.addTime("join-messages", total, words.Say("This is the time in sends and receives of all messages except "+
+		"the first of each sequence.", "Это время отправки и приёма всех сообщений, кроме первого в каждой серии."),
 		map[string]any{"call": a.callPath(best.Call), "times": times, "runs": runs, "bytes": best.Bytes,
-			"time_ns": best.NS}, words.Say("Small messages follow each other directly to the same receiver, mostly "+
-			"in %s: %s, %s on average. Join them to one message.",
+			"time_ns": best.NS}, words.Say("Small messages go to the same receiver one after another, mostly "+
+			"in %s: %s, %s on average. Combine them into one message.",
 			"Мелкие сообщения идут подряд одному получателю, больше всего в %s: %s, в среднем %s. Объединяйте их в "+
 				"одно.", a.callPath(best.Call), words.Number{N: best.Count, What: words.Messages},
 			words.Size(best.Bytes/max(best.Count, 1))))
@@ -225,11 +226,11 @@ func (a *advisor) hideMessages() {
 	}
 	a.addTime("hide-messages", gain,
 		words.Say("This is the time of the transfers, or a thread's own work where that is shorter: no more can "+
-			"overlap. It takes work that needs none of the data, and a library that moves it meanwhile.",
+			"overlap. This needs work that does not use the data, and a library that moves it in the background.",
 			"Это время передач, а у потока, который работает меньше, — время его работы: больше совместить нельзя. "+
 				"Нужна работа, которой эти данные не нужны, и библиотека, которая передаёт их тем временем."),
 		map[string]any{"call": a.callPath(all.Call), "time_ns": total}, words.Say(
-			"Threads stood still for %s (%s) while messages were under way or copied, mostly in %s. Begin them early "+
+			"Threads sat idle for %s (%s) while messages were in flight or copied, mostly in %s. Begin them early "+
 				"(`MPI_Isend`, `MPI_Irecv`), work on what is already there, and wait (`MPI_Waitall`) where you need the "+
 				"data.",
 			"Потоки простаивали %s (%s), пока сообщения передавались или копировались, дольше всего в %s. Начинайте "+
@@ -258,13 +259,14 @@ func (a *advisor) hideCollectives() {
 	begin := nonBlocking[a.region(best.Call).Name]
 	a.addTime("hide-collectives", total,
 		words.Say("This is the time in the collective or the computation after it, whichever is shorter: no more can "+
-			"overlap. It takes computation that needs no result, and a library that goes on meanwhile.",
+			"overlap. This needs computation that does not use the result, and a library that works in the "+
+			"background.",
 			"Это время операции или вычислений после неё, смотря что короче: больше совместить нельзя. Нужны "+
 				"вычисления, которым не нужен результат, и библиотека, которая работает тем временем."),
 		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,
 			"computed_ns": best.AheadNS, "overlap_ns": best.HideNS}, words.Say(
-			"Threads spent %s in %s, and computed for %s right after it, before the next call of MPI. As far as that "+
-				"needs no result, begin the collective before it (`%s`) and wait after it (`MPI_Wait`).",
+			"Threads spent %s in %s, and computed for %s right after it, before the next call of MPI. If that "+
+				"does not need the result, begin the collective before it (`%s`) and wait after it (`MPI_Wait`).",
 			"Потоки провели %s в %s и сразу после этого, до следующего вызова MPI, вычисляли %s. Если для этого не "+
 				"нужен результат, начинайте операцию до вычислений (`%s`) и ждите после них (`MPI_Wait`).",
 			words.Time(best.NS), a.callPath(best.Call), words.Time(best.AheadNS), begin))

@@ -153,7 +153,7 @@ var mpiCases = []struct {
 				}
 			}
 		}},
-	{id: "join-messages", ranks: 2, words: []string{"MPI_Send", "8 bytes", "Join them"},
+	{id: "join-messages", ranks: 2, words: []string{"MPI_Send", "8 bytes", "Combine them"},
 		fault: func(r *mpiRun) { row(r, 10) }, noFault: func(r *mpiRun) { row(r, 1) }},
 	{id: "hide-messages", ranks: 2, gain: 20 * 501, words: []string{"`MPI_Irecv`", "MPI_Recv"},
 		fault: func(r *mpiRun) { transfer(r, 500) }, noFault: func(r *mpiRun) { transfer(r, 1) }},

@@ -79,7 +79,7 @@ func (a *advisor) uneven() {
 		return
 	}
 	where, evidence := c.Consumer, map[string]any{"consumer": c.Consumer, "waited_ns": all}
-	remedy := words.Say("Give its iterations out while it runs: `schedule(dynamic)` or `schedule(guided)`.",
+	remedy := words.Say("Hand out its iterations at run time: `schedule(dynamic)` or `schedule(guided)`.",
 		"Раздавайте итерации по ходу дела: `schedule(dynamic)` или `schedule(guided)`.")
 	if loop, shares := a.loop(c.Consumer); loop != nil {
 		where = loop.Code

@@ -129,7 +129,8 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	evidence["times"] = times
 	more := words.Say("give each CF more to do", "дайте каждому больше работы")
 	if a.openMP() {
-		more = words.Say("make no tasks below some size (clauses `if` and `final`; `grainsize` of a `taskloop`)",
+		more = words.Say("create no tasks below a certain size (clauses `if` and `final`; `grainsize` of a "+
+			"`taskloop`)",
 			"не создавайте задач меньше некоторого размера (`if` и `final`, у `taskloop` — `grainsize`)")
 	}
 	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): %s.",
@@ -157,7 +158,7 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 		words.Time(takes))
 	// Whether merged CFs exchange data less often is up to the program.
 	if float64(takes-least) > worthwhile*float64(a.res.WallNS) {
-		bound = words.Say("%s Of that, messages between nodes take %s, which is less if they become fewer.",
+		bound = words.Say("%s Of that, messages between nodes take %s; fewer messages would take less.",
 			"%s Из них %s занимают сообщения между узлами; если их станет меньше, запуск займёт меньше.", bound,
 			words.Time(takes-least))
 	}
@@ -183,7 +184,7 @@ func (a *advisor) extraCores() {
 		words.Say("Other threads used this time; the run may not become shorter without it.",
 			"Это время потрачено помимо рабочих потоков: без него запуск не обязательно станет короче."),
 		map[string]any{"extra_ns": ns}, words.Say(
-			"Threads beside the workers used %s (%s) of processor time: %s",
+			"Threads other than the workers used %s (%s) of processor time: %s",
 			"Помимо рабочих потоков процессы заняли %s (%s) процессорного времени: %s",
 			words.Time(ns), a.share(ns), whose))
 }
@@ -259,7 +260,7 @@ func (a *advisor) blocked(f slou.Factor, w *slou.Share) (ns int64) {
 		"Столько времени рабочих потоков освободилось бы без такого ожидания."),
 		map[string]any{"part": largest.String(), "blocked_ns": ns, "part_ns": w.Of(largest), "consumer": c.Consumer,
 			"what": c.What},
-		words.Say("CFs gave their cores up for %s (%s), mostly %s (%s), and mostly in %s%s. %s",
+		words.Say("CFs gave up their cores for %s (%s), mostly %s (%s), and mostly in %s%s. %s",
 			"ФВ отдавали процессор на %s (%s), больше всего — %s (%s), чаще всего в %s%s. %s",
 			words.Time(ns), a.share(ns), say.what, words.Time(w.Of(largest)), a.named(c.Consumer), where, say.remedy)).
 		by(a.without(f, gaveUpPart))
@@ -309,7 +310,7 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		}
 		a.addTime("contention", ns, bound, evidence, words.Say(
 			"Workers waited %s (%s), %s in %s. No CF is known to have held what they waited for: it may be a "+
-				"semaphore, a signal or a thread. Pass what comes from there as a DF, and the CF starts when it is "+
+				"semaphore, a signal or a thread. Pass its result as a DF: the CF then starts when it is "+
 				"there.",
 			"Рабочие потоки ждали %s (%s): %s в %s. Какой ФВ это занимал, неизвестно: возможно, это семафор, "+
 				"сигнал или поток. Передайте его результат как ФД, и ФВ начнётся, когда он появится.",

@@ -180,14 +180,14 @@ func (a *advisor) unevenSteps(total, gain, lost int64, top *pattern.Late, name s
 // leftLate: threads are late because they left the collective before late.
 func (a *advisor) leftLate(ns int64, one bool, name, call string, evidence map[string]any) {
 	waited := []any{words.Time(ns), a.share(ns), a.whoTookCores()}
-	text := words.Say("Threads were late, mostly at %s, because they left the collective before later than the "+
-		"others, which waited %s (%s) for that. They had no core then: %s",
+	text := words.Say("Threads were late, mostly at %s, because they left the previous collective later than "+
+		"the others, which waited %s (%s) for that. They had no core then: %s",
 		"Потоки опаздывали (дольше всего в %s), потому что позже других выходили из предыдущей коллективной "+
 			"операции: из-за этого остальные ждали %s (%s). У них не было ядра: %s",
 		append([]any{call}, waited...)...)
 	if one {
-		text = words.Say("Thread %s was late, mostly at %s, because it left the collective before later than the "+
-			"others: they waited %s (%s) for that. It had no core then: %s",
+		text = words.Say("Thread %s was late, mostly at %s, because it left the previous collective later than "+
+			"the others: they waited %s (%s) for that. It had no core then: %s",
 			"Поток %s опаздывал (дольше всего в %s), потому что позже других выходил из предыдущей коллективной "+
 				"операции: из-за этого остальные ждали %s (%s). У него не было ядра: %s",
 			append([]any{name, call}, waited...)...)
@@ -226,7 +226,7 @@ func (a *advisor) relaxEntry() {
 		return
 	}
 	a.addTime("relax-entry", total, words.Say(
-		"Threads waited that long without need of the data. A library that treats both modes alike, as the "+
+		"Threads waited that long but did not need the data. A library that treats both modes alike, as the "+
 			"reference collectives do, saves nothing. The waiting may also move to the next barrier.",
 		"Столько потоки ждали сверх того, чего требуют данные. Библиотека, которая не различает эти режимы (как "+
 			"эталонная реализация коллективных операций), ничего не выиграет, а ожидание может перейти к следующему "+
@@ -281,8 +281,8 @@ func (a *advisor) allocInLoop() {
 		return
 	}
 	a.addTime("alloc-in-loop", total,
-		words.Say("All calls but one per call path would go. Waiting for late threads does not count: it moves to "+
-			"the next synchronisation.",
+		words.Say("All calls but one per call path would disappear. Waiting for late threads does not count: it "+
+			"moves to the next synchronisation.",
 			"Останется по одному вызову в каждом месте. Ожидание опоздавших не учтено: их будут ждать при следующей "+
 				"синхронизации."),
 		map[string]any{"call": a.callPath(best.Call), "times": best.Count, "time_ns": best.NS,

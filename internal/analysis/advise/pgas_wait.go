@@ -165,13 +165,13 @@ func (a *advisor) hideTransfers() {
 			"Начинайте их заранее неблокирующими вызовами (`upc_memget_nbi`, `upc_memput_nbi`), обрабатывайте то, "+
 				"что уже есть, и ждите (`upc_synci`) там, где данные нужны."))
 	a.addTime("hide-transfers", gain,
-		words.Say("This is their time, or a thread's own work where that is shorter: no more can overlap. It "+
-			"takes work that needs none of the data.",
+		words.Say("This is their time, or a thread's own work where that is shorter: no more can overlap. This "+
+			"needs work that does not use the data.",
 			"Это их время, а у потока, который работает меньше, чем передаёт, — время его работы: больше совместить "+
 				"нельзя. Нужна работа, которой эти данные не нужны."),
 		map[string]any{"call": a.callPath(worst.Call), "times": worst.Count, "bytes": worst.Bytes,
 			"time_ns": total}, words.Say(
-			"Threads stood still for %s (%s) in blocking transfers, mostly in %s: %s, %s. %s",
+			"Threads sat idle for %s (%s) in blocking transfers, mostly in %s: %s, %s. %s",
 			"Потоки простаивали %s (%s) в блокирующих передачах, больше всего в %s: %s, %s. %s",
 			words.Time(total), a.share(total), a.callPath(worst.Call), words.Number{N: worst.Count, What: transfers},
 			words.Size(worst.Bytes), how))

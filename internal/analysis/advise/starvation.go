@@ -416,8 +416,8 @@ func (a *advisor) manyNodes() {
 			", если другие потоки отнимут у рабочих столько же времени, сколько сейчас (%s)", words.Time(taken))
 	}
 	a.add("too-many-nodes", wall, a.res.WallNS*a.workers-alone*p,
-		words.Say("All useful work, %s, and the system's work for it, %s, take %s of one node at most %s in "+
-			"any order%s.",
+		words.Say("On one node with %[3]s, any order takes at most %[4]s for %[1]s of useful work and %[2]s of "+
+			"the system's work%[5]s.",
 			"Вся полезная работа (%s) вместе с работой системы для неё (%s) займёт на одном узле с %s не больше %s "+
 				"при любом порядке%s.",
 			words.Time(w.T1NS), words.Time(system), words.Number{N: p, What: words.WithWorkers}, words.Time(alone),

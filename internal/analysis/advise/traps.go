@@ -20,7 +20,7 @@ func (a *advisor) stuckLocators() {
 	list := slices.Clone(a.Lifecycle.Misplaced)
 	slices.SortStableFunc(list, func(x, y lifecycle.Misplaced) int { return cmp.Compare(y.Count, x.Count) })
 	for _, f := range list {
-		mend := words.Say("Every sub and loop that uses it must place it alike. A sub does not know the "+
+		mend := words.Say("Every sub and loop that uses it must place it the same way. A sub does not know the "+
 			"rules of its caller: it needs a rule of its own for its parameter, or looks on node 0.",
 			"Во всех подпрограммах и циклах, где упоминается этот ФД, размещение должно быть одинаковым. Правила "+
 				"вызывающей подпрограммы в вызванной не действуют: ей для её параметра нужно своё правило, иначе она "+

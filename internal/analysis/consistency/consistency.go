@@ -275,8 +275,8 @@ func (c *checker) noInfo() string {
 	if len(c.workers) == 1 {
 		nodes = "node"
 	}
-	return fmt.Sprintf("%s is missing. Instead, what the streams recorded tells which of them are workers:"+
-		" %d on %d %s", tracefile.RunFile, sum, len(c.workers), nodes)
+	return fmt.Sprintf("%s is missing. Workers are counted from what the streams recorded: %d on %d %s",
+		tracefile.RunFile, sum, len(c.workers), nodes)
 }
 
 // unfit tells why a rule cannot be checked, "" if it can.

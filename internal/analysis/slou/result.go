@@ -23,7 +23,8 @@ type Result struct {
 	// UndividedNS is time that belongs to factors that are null.
 	UndividedNS int64     `json:"undivided_ns"`
 	Missing     []Missing `json:"missing"`
-	// OneOff: the kernel does not tell how long threads wait for cores, so O.preempt is also the time for which
+	// OneOff: the kernel does not report how long threads wait for cores, so O.preempt is also the time
+	// for which
 	// CFs were blocked for unknown reasons, W.blocked.
 	OneOff     bool         `json:"preempt_includes_blocked,omitempty"`
 	Nodes      []Node       `json:"nodes"`

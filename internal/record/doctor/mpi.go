@@ -92,7 +92,7 @@ func examineMPI(ctx context.Context) []Finding {
 	}
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return append(found, mpirun.bad(path+": "+err.Error(), "take the mpirun of the Open MPI that whyslow"+
+		return append(found, mpirun.bad(path+": "+err.Error(), "use the mpirun of the Open MPI that whyslow"+
 			" was built with"))
 	}
 	first, _, _ := strings.Cut(string(out), "\n")

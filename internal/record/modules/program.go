@@ -212,8 +212,8 @@ func (m *programModule) Finish() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dropped > 0 {
-		m.h.Warn(fmt.Sprintf("module %s: %d of %d events were dropped: it takes them slower than the program emits"+
-			" them", m.info.Name, p.dropped, p.lines))
+		m.h.Warn(fmt.Sprintf("module %s: %d of %d events were dropped: it handles them more slowly than the "+
+			"program emits them", m.info.Name, p.dropped, p.lines))
 	}
 	if err != nil {
 		return fmt.Errorf("program %s %w", m.path, err)
@@ -330,14 +330,14 @@ func (p *process) take(line []byte) error {
 func parseDescription(line []byte) (*piped.Description, error) {
 	var d piped.Description
 	if err := json.Unmarshal(line, &d); err != nil || d.Version == 0 {
-		return nil, fmt.Errorf("is no module: its first line is %s", shortLine(line))
+		return nil, fmt.Errorf("is not a module: its first line is %s", shortLine(line))
 	}
 	return &d, nil
 }
 
 func parseReply(line []byte) (r piped.Reply, err error) {
 	if json.Unmarshal(line, &r) != nil || r == (piped.Reply{}) {
-		return r, fmt.Errorf("printed %s, which is no line that whyslow understands; text goes to standard error",
+		return r, fmt.Errorf("printed %s, which whyslow does not understand; text goes to standard error",
 			shortLine(line))
 	}
 	return r, nil
@@ -451,7 +451,7 @@ func (p *process) wait(asked <-chan struct{}, so func() bool) error {
 			moved, since = p.moved, now
 			timeout.Reset(programPatience)
 		case now.Sub(since) >= programPatience:
-			return fmt.Errorf("has neither taken an event nor said anything for %v; it was killed", programPatience)
+			return fmt.Errorf("has neither read an event nor written anything for %v; it was killed", programPatience)
 		case !hurried.IsZero() && !now.Before(hurried):
 			return fmt.Errorf("was killed: %w", prof.ErrLeft)
 		}

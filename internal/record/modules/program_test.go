@@ -140,7 +140,7 @@ func TestProgramModule(t *testing.T) {
 
 // TestProgramGoesWrong: whatever a module does, the run goes on, and the user is told once.
 func TestProgramGoesWrong(t *testing.T) {
-	const hung = "has neither taken an event nor said anything for 1s; it was killed"
+	const hung = "has neither read an event nor written anything for 1s; it was killed"
 	for name, want := range map[string]string{
 		"crashes": "module crashes failed and is disconnected: program %s ended before it had finished" +
 			" (exit status 3)",
@@ -178,7 +178,7 @@ func TestProgramGoesWrong(t *testing.T) {
 // TestProgramDoesNotStart: what is no module, or cannot start, keeps the program from starting.
 func TestProgramDoesNotStart(t *testing.T) {
 	for name, want := range map[string]string{
-		"talks":   `is no module: its first line is "hello"`,
+		"talks":   `is not a module: its first line is "hello"`,
 		"silent":  "ended without a word",
 		"goes_on": "parameter x is int8",
 	} {
@@ -192,8 +192,8 @@ func TestProgramDoesNotStart(t *testing.T) {
 		t.Error(err)
 	}
 	for name, want := range map[string]string{
-		"hangs_in_start": "has neither taken an event nor said anything for 1s; it was killed",
-		"strays":         `printed "hello", which is no line that whyslow understands`,
+		"hangs_in_start": "has neither read an event nor written anything for 1s; it was killed",
+		"strays":         `printed "hello", which whyslow does not understand`,
 		"counts":         "failed: how is badly",
 	} {
 		u := programUse(t, name, map[string]any{"how": "badly"})

@@ -17,7 +17,7 @@ import (
 func NewFolder(program string) (string, error) {
 	dir, err := files.NewTrace(".", strings.TrimSuffix(filepath.Base(program), filepath.Ext(program)))
 	if err != nil {
-		return "", fmt.Errorf("no folder for the trace: %w (say -o DIR)", console.FileError(err))
+		return "", fmt.Errorf("no folder for the trace: %w (use -o DIR)", console.FileError(err))
 	}
 	return dir, nil
 }

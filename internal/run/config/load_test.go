@@ -56,8 +56,8 @@ func TestSyntax(t *testing.T) {
 		{"\xff\xfe{\x00}\x00", "e.json:1:1: the file is UTF-16: save it as UTF-8"},
 		{"\xfe\xff\x00{\x00}", "e.json:1:1: the file is UTF-16: save it as UTF-8"},
 		{"\x00{\x00}", "e.json:1:1: the file is UTF-16: save it as UTF-8"},
-		{"{\r\n} // caf\xe9 x", "e.json:2:9: the file is not UTF-8: save it as that"},
-		{"{\"caf\xe9\": 1}", "e.json:1:6: the file is not UTF-8: save it as that"},
+		{"{\r\n} // caf\xe9 x", "e.json:2:9: the file is not UTF-8: save it as UTF-8"},
+		{"{\"caf\xe9\": 1}", "e.json:1:6: the file is not UTF-8: save it as UTF-8"},
 		{"\ufeff{} // with a byte order mark, and no line end", ""},
 	} {
 		_, _, err := ReadEvents("e.json", []byte(c.text))
@@ -193,7 +193,7 @@ func TestOpenLibraries(t *testing.T) {
 	_, err := load(Flags{})
 	if err == nil ||
 		err.Error() != "module own_module (listed, "+filepath.Join(dir, ModulesFile)+":2:3) requires "+
-			"third_module, which there is not; libthird_module.so is not in "+dir {
+			"third_module, which does not exist; libthird_module.so is not in "+dir {
 		t.Error(err)
 	}
 	own := infos["libown_module.so"]

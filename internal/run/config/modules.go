@@ -66,7 +66,7 @@ func ReadModules(name string, text []byte, known []prof.ModuleInfo) (*Modules, [
 				continue
 			}
 			if i := slices.IndexFunc(mods.List, func(o Module) bool { return o.Name == s.Name }); i >= 0 {
-				f.warn(m.at, "%q is module %s, which is here already, at %s; skipped", m.key, s.Name, mods.List[i].Pos)
+				f.warn(m.at, "%q is module %s, which is already listed, at %s; skipped", m.key, s.Name, mods.List[i].Pos)
 				continue
 			}
 			mods.List = append(mods.List, s)

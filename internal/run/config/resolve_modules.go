@@ -213,7 +213,7 @@ func (p *Plan) require() error {
 				r := p.Module(name)
 				if r == nil {
 					if lookFor("", name, p.input.dirs()) == "" {
-						return fmt.Errorf("module %s (%s) requires %s, which there is not%s", m.Name,
+						return fmt.Errorf("module %s (%s) requires %s, which does not exist%s", m.Name,
 							m.because(), name, notIn(name, p.input))
 					}
 					p.Modules = append(p.Modules, p.module(name, prof.ModuleInfo{}, nil))

@@ -74,7 +74,7 @@ func (f *file) bounds() error {
 	for at := 0; at < len(f.text); {
 		r, size := utf8.DecodeRune(f.text[at:])
 		if r == utf8.RuneError && size == 1 {
-			return fmt.Errorf("%s: the file is not UTF-8: save it as that", f.pos(at))
+			return fmt.Errorf("%s: the file is not UTF-8: save it as UTF-8", f.pos(at))
 		}
 		at += size
 	}
@@ -159,7 +159,7 @@ func (f *file) members(o *hujson.Object) []member {
 		lit, _ := m.Name.Value.(hujson.Literal)
 		key, at := lit.String(), m.Name.StartOffset
 		if before, twice := first[key]; twice {
-			f.warn(at, "%q is here for the second time, after %s; skipped", key, f.pos(before))
+			f.warn(at, "%q appears a second time, after %s; skipped", key, f.pos(before))
 			continue
 		}
 		first[key] = at

@@ -20,7 +20,7 @@ func (c *Crew) Bind(workers int) (byRank [][]int, err error) {
 		free := slices.DeleteFunc(slices.Clone(own), func(core int) bool { return taken[p.Host][core] })
 		switch {
 		case len(own) == 0:
-			return nil, fmt.Errorf("--bind core: the system does not tell which cores rank %d on %s may use", rank,
+			return nil, fmt.Errorf("--bind core: the system does not say which cores rank %d on %s may use", rank,
 				p.Host)
 		case len(free) < workers && len(free) < len(own):
 			return nil, fmt.Errorf("--bind core: %s of rank %d on %s need a core each, and ranks before it leave %s of"+

@@ -239,7 +239,7 @@ func TestFolderNotSeen(t *testing.T) {
 		}
 	})
 	want := fmt.Sprintf("rank 1 (%s): does not see /nowhere%s: all hosts must see the folder of the trace, or "+
-		"say --local-dir DIR", HostName(), dir)
+		"use --local-dir DIR", HostName(), dir)
 	if said == nil || said.Error() != want {
 		t.Errorf("%v", said)
 	}

@@ -38,7 +38,7 @@ func (c *Crew) ShareFolder(folder string, local func(folder string) error) (stri
 			}
 		}
 		if err != nil {
-			err = fmt.Errorf("does not see %s: all hosts must see the folder of the trace, or say"+
+			err = fmt.Errorf("does not see %s: all hosts must see the folder of the trace, or use"+
 				" --local-dir DIR", folder)
 		}
 	} else {

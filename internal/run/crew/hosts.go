@@ -62,7 +62,7 @@ func sayIfSlow() (stop func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(slowJoin, func() {
-		fmt.Fprintf(os.Stderr, "whyslow: warning: %v, and the ranks of other hosts have not come: name the"+
+		fmt.Fprintf(os.Stderr, "whyslow: warning: %v, and the ranks of other hosts have not connected: name the"+
 			" network that connects the hosts, mpirun --mca btl_tcp_if_include NAME --mca"+
 			" oob_tcp_if_include NAME; %s has %s\n",
 			slowJoin, HostName(), cmp.Or(strings.Join(networks(), ", "), "none"))
@@ -79,8 +79,8 @@ func SayIfAlone() {
 		}
 	}
 	if tasks > 1 && os.Getenv("SLURM_PROCID") == "0" {
-		fmt.Fprintf(os.Stderr, "whyslow: warning: srun has started %d processes, each of which is alone:"+
-			" say srun --mpi=pmix, or mpirun\n", tasks)
+		fmt.Fprintf(os.Stderr, "whyslow: warning: srun started %d processes, each on its own:"+
+			" use srun --mpi=pmix, or mpirun\n", tasks)
 	}
 }
 

@@ -320,7 +320,7 @@ func (d *Debugger) Until(text string) error { return d.going(order{Op: opUntil, 
 func (d *Debugger) goUntil(text string) error {
 	if text == "wait" {
 		if d.opt.Session == nil {
-			return errors.New("nothing tells of waits: CFEvents.onWaiting is off")
+			return errors.New("waits are not recorded: CFEvents.onWaiting is off")
 		}
 		d.untilWait.Store(true)
 		return d.do(d.goOn)

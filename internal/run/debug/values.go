@@ -42,7 +42,7 @@ func parseValue(text string, t cpp.Type) (cpp.Value, error) {
 	case cpp.Int:
 		n, err := strconv.ParseInt(text, 0, 32)
 		if err != nil {
-			return cpp.Value{}, fmt.Errorf("%s is no int of 32 bits", text)
+			return cpp.Value{}, fmt.Errorf("%s is not a 32-bit int", text)
 		}
 		return cpp.IntValue(int32(n)), nil
 	case cpp.Real:

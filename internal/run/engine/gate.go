@@ -113,7 +113,7 @@ func (x *Execution) MoveTo(node int) error {
 }
 
 // ErrStays says that a CF cannot be moved.
-var ErrStays = errors.New("it stays at its node: only atomic CFs that nothing is pushed to may move")
+var ErrStays = errors.New("it stays on its node: only atomic CFs without pushed DFs may move")
 
 // Wanted gives, at AtRequest, the DFs that are about to be requested first.
 func (x *Execution) Wanted() (list []string) {

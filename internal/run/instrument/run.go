@@ -185,7 +185,7 @@ func places(given []string, outDir string) (files, targets []string, err error) 
 func writable(target, outDir string) error {
 	for dir := filepath.Dir(target); outDir != ""; dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("cannot write %s: %s is a symbolic link; name the folder that it leads to", target, dir)
+			return fmt.Errorf("cannot write %s: %s is a symbolic link; name the folder that it points to", target, dir)
 		}
 		if dir == filepath.Clean(outDir) || dir == filepath.Dir(dir) {
 			break
@@ -198,7 +198,7 @@ func writable(target, outDir string) error {
 	case err != nil:
 		return fmt.Errorf("cannot write %s: %w", target, err)
 	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("cannot write %s: it is a symbolic link; name the file that it leads to", target)
+		return fmt.Errorf("cannot write %s: it is a symbolic link; name the file that it points to", target)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("cannot write %s: it is not a regular file", target)
 	}

@@ -10,7 +10,7 @@
 // worker goes on. Executions are known by their statement, the iterations and calls they are in, and their
 // number, which do not depend on who created what first.
 //
-// If nothing moves, the steps that are next do not come: the program does something else than it did. They
+// If nothing moves, the steps that are next do not come: the program no longer does what it did. They
 // are passed over, and counted.
 package order
 

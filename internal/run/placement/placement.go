@@ -94,7 +94,7 @@ func (r *Range) UnmarshalJSON(text []byte) error {
 		*r = Range{list[0], list[1], list[2]}
 	}
 	if len(list) == 0 || len(list) > 3 || r.Step < 1 || r.Last < r.First {
-		return fmt.Errorf("%s is no range: write [first], [first, last] or [first, last, step]", text)
+		return fmt.Errorf("%s is not a range: write [first], [first, last] or [first, last, step]", text)
 	}
 	return nil
 }
@@ -106,10 +106,10 @@ func Parse(text []byte) (*File, error) {
 	var f File
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&f); err != nil {
-		return nil, fmt.Errorf("no placement: %w", syntax(err))
+		return nil, fmt.Errorf("not a placement: %w", syntax(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("no placement: something follows the end")
+		return nil, errors.New("not a placement: something follows its end")
 	}
 	if f.Version != Version {
 		return nil, fmt.Errorf("its version is %d, this whyslow reads version %d", f.Version, Version)

@@ -145,13 +145,13 @@ func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "it ends too early"},
 		{"{", "it ends too early"},
-		{"[]", "no placement"},
+		{"[]", "not a placement"},
 		{`{"version": 2}`, "its version is 2, this whyslow reads version 1"},
-		{`{"version": 1} {}`, "something follows the end"},
+		{`{"version": 1} {}`, "something follows its end"},
 		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": 65536, "at": []}]}]}`, "node 65536"},
 		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": -1, "at": []}]}]}`, "node -1"},
-		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": 0, "at": [[2,1]]}]}]}`, "is no range"},
-		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": 0, "at": [[0,9,0]]}]}]}`, "is no range"},
+		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": 0, "at": [[2,1]]}]}]}`, "is not a range"},
+		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": 0, "at": [[0,9,0]]}]}]}`, "is not a range"},
 		{`{"version": 1, "dfs": [{"name": "x", "places": [{"node": 0, "at": [[0,99999],[0,99999]]}]}]}`, "more than"},
 	} {
 		if _, err := placement.Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

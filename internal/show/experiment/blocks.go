@@ -33,7 +33,7 @@ func ParseBlocks(text string) (b Blocks, err error) {
 	}
 	if !ok || err != nil || b.PerSide < 1 || b.Size < 1 || b.PerSide > maxSide || b.Size > maxSide ||
 		b.PerSide*b.Size > maxSide {
-		return b, fmt.Errorf("%q is no size: say 20x200 for 20 x 20 blocks of 200 x 200; matrices have up to"+
+		return b, fmt.Errorf("%q is not a size: write 20x200 for 20 x 20 blocks of 200 x 200; matrices have up to"+
 			" %d rows", text, maxSide)
 	}
 	return b, nil
@@ -126,7 +126,7 @@ func (b Blocks) run(ctx context.Context, at *place, workers int, flags []string)
 	}
 	m := wallLine.FindStringSubmatch(stderr)
 	if m == nil {
-		return took, fmt.Errorf("%s does not tell how long it took:\n%s", strings.Join(line, " "), stderr)
+		return took, fmt.Errorf("%s does not say how long it took:\n%s", strings.Join(line, " "), stderr)
 	}
 	d, err := time.ParseDuration(m[1])
 	took.WallNS = d.Nanoseconds()

@@ -42,7 +42,7 @@ func CheckDust(given map[string]int) error {
 	}
 	switch mesh := given["mesh"]; {
 	case given["slabs"] > 0 && given["boxes"] > 0:
-		return errors.New("particle in cell: say either slabs or boxes (of each axis)")
+		return errors.New("particle in cell: give either slabs or boxes (of each axis)")
 	case mesh > 0 && given["slabs"] == 0 && given["boxes"] == 0 && mesh < 2*dustShape["slabs"]:
 		return fmt.Errorf("particle in cell: mesh=%d has room for %d slabs: say so as well (slabs=N)", mesh, mesh/2)
 	}

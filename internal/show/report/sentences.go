@@ -23,7 +23,7 @@ var sentences = slices.Concat([]words.Phrase{
 	{"Correctness", "Правильность"},
 	{"The run", "Запуск"},
 	{"A program without a name", "Программа без имени"},
-	{"How the run ended is not in this interval.", "Чем запуск закончился, в этом интервале не видно."},
+	{"The end of the run is outside this interval.", "Чем запуск закончился, в этом интервале не видно."},
 	{"The trace does not say how it ended: it was killed, crashed, or still runs.",
 		"В трассе нет конца запуска: программа прервана, упала или ещё работает."},
 	{"wall time", "время запуска"},

@@ -120,7 +120,7 @@ func (a *author) header(r *Run) {
 	switch {
 	case how != "":
 	case a.interval() != nil && !r.Killed:
-		how = a.say("How the run ended is not in this interval.")
+		how = a.say("The end of the run is outside this interval.")
 	default:
 		how = a.say("The trace does not say how it ended: it was killed, crashed, or still runs.")
 	}

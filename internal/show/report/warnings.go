@@ -35,9 +35,9 @@ func (a *Everything) Warnings() []string {
 		}
 	}
 	if a.model != nil && len(a.model.Stopped) > 0 {
-		list = append(list, words.Say("A debugger stopped the program: its times are not those of a run without one,"+
-			" so nothing is advised about them.", "Отладчик останавливал программу: её времена не те, что без него,"+
-			" поэтому советов о них нет.").In(lang))
+		list = append(list, words.Say("A debugger stopped the program, so its times are not those of an ordinary"+
+			" run, and there is no advice about them.", "Отладчик останавливал программу: её времена не те, что без "+
+			"него, поэтому советов о них нет.").In(lang))
 	}
 	if a.model != nil {
 		for _, change := range strings.FieldsFunc(a.model.Info.Settings[model.ChangedSetting],
@@ -87,8 +87,7 @@ func notRead(m *model.Model, lang words.Lang) []string {
 
 // noInfo says that there is no run.json, and what is assumed instead.
 func noInfo(m *model.Model) words.Text {
-	return words.Say("run.json is missing. Instead, what the streams recorded tells which of them are workers: "+
-		"%d in all.",
+	return words.Say("run.json is missing. Workers are counted from what the streams recorded: %d in all.",
 		"Файла run.json нет. Какие потоки событий — рабочие, определено по тому, что в них записано: рабочих "+
 			"всего %d.", m.Workers())
 }
@@ -147,7 +146,7 @@ func warnings(res *slou.Result, lang words.Lang, by string) (out []string) {
 				"отобран.", words.Share{Part: u.NS - u.MeasuredNS, Whole: u.NS})
 	}
 	if res.OneOff && res.Factors.InsideNS() > 0 {
-		warn("This machine's kernel does not tell how long threads wait for a core. O.preempt is also the time "+
+		warn("This machine's kernel does not report how long threads wait for a core. O.preempt is also the time "+
 			"for which CFs were blocked for unknown reasons, W.blocked.",
 			"Ядро этой машины не сообщает, сколько потоки ждут процессор. В O.preempt входит и время, когда ФВ были "+
 				"заблокированы по неизвестной причине, W.blocked.")

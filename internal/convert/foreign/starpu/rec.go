@@ -124,7 +124,7 @@ func (r *run) readTasks(l *foreign.Lines) error {
 	moment := func(value []byte, at *int64) error {
 		ns, ok := milliseconds(value)
 		if !ok || ns < 0 {
-			return l.Fail("%.40q is no time in milliseconds", value)
+			return l.Fail("%.40q is not a time in milliseconds", value)
 		}
 		*at = ns
 		return nil

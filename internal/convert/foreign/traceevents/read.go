@@ -209,16 +209,16 @@ func nanoseconds(number []byte) (int64, error) {
 	if err != nil || strings.ContainsAny(part, "eE") {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.Abs(f) > math.MaxInt64/2000 {
-			return 0, fmt.Errorf("%q is no time in microseconds", text)
+			return 0, fmt.Errorf("%q is not a time in microseconds", text)
 		}
 		return int64(math.Round(f * 1000)), nil
 	}
 	if us > math.MaxInt64/2000 || us < math.MinInt64/2000 {
-		return 0, fmt.Errorf("%q is no time in microseconds", text)
+		return 0, fmt.Errorf("%q is not a time in microseconds", text)
 	}
 	ns, err := strconv.ParseInt((part + "000")[:3], 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no time in microseconds", text)
+		return 0, fmt.Errorf("%q is not a time in microseconds", text)
 	}
 	if strings.HasPrefix(whole, "-") {
 		ns = -ns

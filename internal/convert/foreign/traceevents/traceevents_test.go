@@ -157,12 +157,12 @@ func TestDamaged(t *testing.T) {
 		`{"traceEvents":3}`:                                 "byte 16: traceEvents is no list",
 		`{"traceEvents":[` + slice + `,{"ph":`:              "the file ends within the list of events",
 		`{"traceEvents":[` + slice:                          "the file ends within the list of events",
-		`[` + slice + `,{"ph":"X","ts":"now"}]`:             `is no time in microseconds`,
-		`[` + slice + `,{"ph":"X","ts":1e300}]`:             `is no time in microseconds`,
-		`[` + slice + `,{"ph":"X","ts":99999999999999999}]`: `is no time in microseconds`,
+		`[` + slice + `,{"ph":"X","ts":"now"}]`:             `is not a time in microseconds`,
+		`[` + slice + `,{"ph":"X","ts":1e300}]`:             `is not a time in microseconds`,
+		`[` + slice + `,{"ph":"X","ts":99999999999999999}]`: `is not a time in microseconds`,
 		`[` + slice + `}`:                                   "byte 53: invalid character '}'",
 		`[` + slice + `,{"ph":7}]`:                          "byte 61: \"ph\" is no text",
-		`[` + slice + `,{"ph":"X","ts":[1]}]`:               "is no time in microseconds",
+		`[` + slice + `,{"ph":"X","ts":[1]}]`:               "is not a time in microseconds",
 		`[` + slice + `,7]`:                                 "an event is no object",
 	} {
 		dir := filepath.Join(t.TempDir(), "x.trace")

@@ -272,7 +272,7 @@ func move(_ *Page, d *debug.Debugger, a *args) error {
 	case err != nil:
 		return err
 	case a.Node == nil:
-		return errors.New("the number of a node is needed")
+		return errors.New("a node number is needed")
 	}
 	return d.Move(c.CF, "", *a.Node)
 }

@@ -164,7 +164,7 @@ func (s *Server) obeyAll() {
 		var wrong *json.UnmarshalTypeError
 		switch {
 		case errors.As(err, &wrong) && ok:
-			s.fail(*r.GetRequest(), fmt.Errorf("%s: a %s is no %v", wrong.Field, wrong.Value, wrong.Type))
+			s.fail(*r.GetRequest(), fmt.Errorf("%s: a %s is not %v", wrong.Field, wrong.Value, wrong.Type))
 		case err != nil:
 			s.quit()
 			return

@@ -29,7 +29,7 @@ type Options struct {
 func Attach(o Options) (printed string, err error) {
 	tool, err := exec.LookPath("gdb")
 	if err != nil {
-		return "", errors.New("gdb is not here; install it (apt install gdb)")
+		return "", errors.New("gdb was not found; install it (apt install gdb)")
 	}
 	dir, err := os.MkdirTemp("", "whyslow-gdb")
 	if err != nil {

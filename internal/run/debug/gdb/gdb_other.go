@@ -12,4 +12,4 @@ type Options struct {
 }
 
 // Attach fails: programs run on Linux.
-func Attach(Options) (string, error) { return "", errors.New("gdb can be attached on Linux") }
+func Attach(Options) (string, error) { return "", errors.New("gdb can be attached only on Linux") }

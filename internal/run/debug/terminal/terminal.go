@@ -253,7 +253,7 @@ func (s *session) step(arg string) error {
 			case "worker":
 				n, node = s.at.Worker, max(node, s.at.Node)
 			default:
-				return fmt.Errorf("%s: a step is of a CF, of node N or of worker W", arg)
+				return fmt.Errorf("%s: step takes a CF, node N or worker W", arg)
 			}
 			if len(args) > 0 && strings.Trim(args[0], "0123456789") == "" {
 				n, _ = strconv.Atoi(args[0]) // one that is too large does not exist
@@ -288,7 +288,7 @@ func (s *session) move(arg string) error {
 	}
 	node, err := strconv.Atoi(args[1])
 	if err != nil {
-		return fmt.Errorf("%s: no number of a node", args[1])
+		return fmt.Errorf("%s is not a node number", args[1])
 	}
 	list, err := s.d.CFs(mostCFs)
 	if err != nil {

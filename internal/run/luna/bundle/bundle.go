@@ -77,7 +77,7 @@ func Read(path string) (*Program, error) {
 		}
 	}
 	if string(end[8:]) != mark {
-		return nil, fmt.Errorf("%s: carries no program; make it with 'luna -c'", path)
+		return nil, fmt.Errorf("%s: contains no program; make it with 'luna -c'", path)
 	}
 	length := binary.LittleEndian.Uint64(end)
 	if length > uint64(size-tail) {

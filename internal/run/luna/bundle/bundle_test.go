@@ -31,7 +31,7 @@ func TestBundle(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Read(library); err == nil || !strings.Contains(err.Error(), "carries no program") {
+	if _, err := Read(library); err == nil || !strings.Contains(err.Error(), "contains no program") {
 		t.Errorf("a plain library: %v", err)
 	}
 }
