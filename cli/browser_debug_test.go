@@ -158,7 +158,7 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("Run until", "1ns")
 	b.shows("the program has run for")
 	b.typed("Run until", "wait")
-	b.shows("Stopped: it has come where it was to run to")
+	b.shows("Stopped: it has reached the place to run to")
 	b.shows("show on node 0 (prog.fa:17) waits for x[4]")
 	b.presses("this CF")
 	b.keys("c")

@@ -217,7 +217,7 @@ func TestDebugAdapter(t *testing.T) {
 	c.does("setVariable", dap.SetVariableArguments{VariablesReference: refs["DFs"], Name: "a[1]", Value: "70"},
 		&dap.SetVariableResponse{})
 	c.fails("setVariable", dap.SetVariableArguments{VariablesReference: refs["DFs"], Name: "a[1]", Value: "x"},
-		"no int")
+		"not a 32-bit int")
 	c.fails("setVariable", dap.SetVariableArguments{VariablesReference: 99}, "no reference")
 	var value dap.EvaluateResponse
 	c.does("evaluate", dap.EvaluateArguments{FrameId: stack.Body.StackFrames[0].Id, Expression: "i * 2"}, &value)

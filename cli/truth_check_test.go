@@ -229,7 +229,7 @@ func (c *knownCause) general(a *account) (faults []string) {
 		switch {
 		case workers > runtime.NumCPU() && (strings.HasPrefix(w, shared) ||
 			strings.Contains(w, "was not measured by thread clocks")):
-		case c.silent && strings.HasPrefix(w, "This machine's kernel does not tell"):
+		case c.silent && strings.HasPrefix(w, "This machine's kernel does not report"):
 		default:
 			wrong("nobody knows whether this warning is true: %s", w)
 		}

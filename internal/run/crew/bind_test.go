@@ -26,7 +26,7 @@ func TestBind(t *testing.T) {
 		{"too many workers", 3, "a:0,5", "3 workers need a core each, and there are 2 cores (0,5)"},
 		{"one core", 2, "a:7", "2 workers need a core each, and there is 1 core (7)"},
 		{"too many ranks", 1, "a:0-1 a:0-1 a:0-1", "1 worker of rank 2 on a need"},
-		{"nobody knows", 1, "a:", "does not tell"},
+		{"nobody knows", 1, "a:", "does not say"},
 	} {
 		c := &Crew{}
 		for p := range strings.FieldsSeq(test.procs) {

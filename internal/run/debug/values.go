@@ -48,7 +48,7 @@ func parseValue(text string, t cpp.Type) (cpp.Value, error) {
 	case cpp.Real:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return cpp.Value{}, fmt.Errorf("%s is no real", text)
+			return cpp.Value{}, fmt.Errorf("%s is not a real", text)
 		}
 		return cpp.RealValue(f), nil
 	case cpp.String:

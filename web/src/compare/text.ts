@@ -3,7 +3,7 @@ import { counted, dictionary } from "../lib/i18n";
 export const text = dictionary(
   {
     title: "Two runs", runA: "Run A", runB: "Run B", swap: "Swap", choose: "Choose two runs to compare.",
-    oneRun: "To compare, another run is needed: start whyslow view with several traces.",
+    oneRun: "A comparison needs another run: start whyslow view with several traces.",
     same: "Both are the same run.",
     axis: "Time axis", absolute: "absolute", stretched: "equal length",
     tipAbsolute: "Both with the same scale: the shorter run ends earlier",
@@ -17,7 +17,7 @@ export const text = dictionary(
     fragmentRows: "By code fragment", pathRows: "Critical path",
     noPath: "One of the runs has no critical path: its events are not complete.",
     name: "Figure", a: "A", b: "B", change: "Change", relative: "%", share: "Share",
-    tipShare: "How much of the difference of all processor time this row makes", code: "Code fragment",
+    tipShare: "This row's share of the difference in processor time", code: "Code fragment",
     countA: "CFs A", countB: "CFs B", timeA: "Time A", timeB: "Time B", meanA: "Useful per CF A",
     meanB: "Useful per CF B",
     tipTime: "All processor time before and in its CFs", none: "(none)",

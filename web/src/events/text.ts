@@ -10,7 +10,7 @@ export const text = dictionary(
     looked: (s: string) => `${s} of the trace was looked through so far`, looking: "Looking…",
     interval: (a: string, b: string) => `${a} – ${b}`, followCursor: "Follow the cursor",
     tipFollow: "The list moves to the cursor's time; a click on an event sets the cursor",
-    onlyThis: (k: string) => `Only ${k}`, tipOnly: "Only events of what is picked",
+    onlyThis: (k: string) => `Only ${k}`, tipOnly: "Only events of the selection",
     clear: "Remove all filters",
     time: "Time", where: "Node", kind: "Kind", event: "Event", about: "About",
     noCode: (c: string) => `This run has no code fragment ${c}.`, none_: "No event is like this.",

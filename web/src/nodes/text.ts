@@ -3,7 +3,7 @@ import { dictionary } from "../lib/i18n";
 export const text = dictionary(
   {
     title: "Nodes at the cursor",
-    intro: "What every node holds and does at the time of the cursor. A click on a row tells about the node.",
+    intro: "What every node holds and does at the time of the cursor. Click a row for details of the node.",
     meanTitle: "Nodes, on average", sumTitle: "Nodes, over the interval",
     introMean: "No cursor is set, so these are averages over the interval, and sums of messages. A click " +
       "in a plot sets the cursor.",
@@ -24,7 +24,7 @@ export const text = dictionary(
     plots: "Over time", properties: "Properties", nodes: "Nodes", sum: "all together", each: "each",
     some: "some of them", whichNodes: "Which nodes, like 0-3,7",
     choose: "Choose a property above to see it over time.",
-    none: "Not recorded, or known of all nodes together only.", perSecond: "per second",
+    none: "Not recorded, or known only for all nodes together.", perSecond: "per second",
     start: "Start", length: "Length", whole: "Whole run", toSelection: "To the selection",
     window: "What is shown",
   },

@@ -14,7 +14,7 @@ export const text = dictionary(
     facts: "The run", program: "Program", args: "Arguments", state: "State", started: "Started",
     wall: "Lasted", size: "Nodes × workers", events: "Events", lost: "lost", trace: "Trace", bytes: "Size",
     hosts: "Hosts", kinds: "Events by kind", codes: "CFs by code fragment",
-    balance: "What does not add up at the end",
+    balance: "What is left at the end",
     balanceOk: "Everything that was created is gone at the end: zero balance holds.",
     live: "Receiving", connected: "connected", away: "not connected", lag: "behind",
     unsent: "blocks the sender dropped", causes: "What was waited for most", producer: "Made by",

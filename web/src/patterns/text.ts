@@ -3,7 +3,7 @@ import { counted, dictionary } from "../lib/i18n";
 export const text = dictionary(
   {
     metrics: "Metrics", calls: "Call paths", threads: "Threads",
-    none: "This run has no regions: it is a program of tasks. The other views tell about it.",
+    none: "This run has no regions: it is a program of tasks. See the other views.",
     absolute: "Amounts", relative: "Shares", shown: "Shown",
     ofAll: (v: string, all: string) => `${v} of ${all}`, expand: "Open all", collapse: "Close all",
     pattern: (n: number) => `Pattern ${n}`,

@@ -18,7 +18,7 @@ export const text = dictionary(
     oneRun: "A figure is plotted over two runs or more.",
     bar: (name: string, when: string, v: string, state: string) => `${name}, ${when}: ${v}, ${state}`,
     median: (v: string) => `median ${v}`, spread: (least: string, most: string) => `${least} to ${most}`,
-    notDone: "Hatched: the run did not end well.",
+    notDone: "Hatched: the run failed.",
   },
   {
     title: "Запуски", program: "Программа", args: "Аргументы", started: "Начат", age: "Возраст",

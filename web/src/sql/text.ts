@@ -12,7 +12,7 @@ export const text = dictionary(
     at: (line: number, column: number) => `Line ${line}, character ${column}`,
     fewer: (n: number) => `Only the first ${n} are drawn.`,
     help: "Times are nanoseconds since the start of the run.",
-    notSaved: "This browser keeps nothing: the query is not saved.",
+    notSaved: "This browser stores nothing, so the query is not saved.",
   },
   {
     query: "Запрос", run: "Выполнить", runTip: "Ctrl+Enter", ours: "Готовые",

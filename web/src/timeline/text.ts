@@ -3,7 +3,7 @@ import { dictionary } from "../lib/i18n";
 export const text = dictionary(
   {
     colourBy: "Colour by", byCode: "Code fragment", byFactor: "Factor", path: "Critical path",
-    pathTip: "What the length of the run rests on", arrows: "Messages",
+    pathTip: "What determines the length of the run", arrows: "Messages",
     arrowsTip: "DFs, CFs and requests that crossed nodes, the longest first",
     dense: "All lanes", denseTip: "Make lanes as low as is needed to see all of them",
     marks: "Marks", marksTip: "Moments and intervals with notes; the time between two of them",
@@ -30,7 +30,7 @@ export const text = dictionary(
     group: (name: string, n: number) => `${name}: ${n} ${n === 1 ? "lane" : "lanes"}`,
     allLanesAgain: "Show all, pin none",
       allHidden: "All lanes are hidden.",
-    tooMany: (n: string) => `${n} CFs and gaps are in sight: zoom in to see each`,
+    tooMany: (n: string) => `${n} CFs and gaps are visible: zoom in to see each`,
     moreArrows: (n: string) => `${n} more messages are not drawn: zoom in to see them`,
     selection: "Sums of the selected interval", byFactors: "Selected, by factor", byCodes:
       "Selected, by code",

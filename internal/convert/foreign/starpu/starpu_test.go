@@ -217,7 +217,7 @@ func TestDamaged(t *testing.T) {
 	for s, want := range map[string]string{
 		"": "there are no tasks in it",
 		"Name: a\nJobId: 1\nWorkerId: 0\nStartTime: x\n":   `line 4, byte 29: "x" is not a time in milliseconds`,
-		"Name: a\nJobId: 1\nWorkerId: 0\nStartTime: 1e9\n": `no time in milliseconds`,
+		"Name: a\nJobId: 1\nWorkerId: 0\nStartTime: 1e9\n": `not a time in milliseconds`,
 		"Name: a\nJobId: -1\n":                             `line 2, byte 8: "-1" is no number of a task`,
 		"Name: a\nJobId: 99999999999999999999\n":           `no number of a task`,
 		"Name: a\nJobId: 1\nWorkerId: 99999999\n":          `no number, or too large`,
