@@ -95,7 +95,7 @@ func (r *record) read(d *jsontext.Decoder) error {
 		case (member == ph || member == name || member == bp || member == cat || member == scope) && kind != '"':
 			return fmt.Errorf("%q is no text", key)
 		case (member == ts || member == dur) && kind != '0' && kind != '"':
-			return fmt.Errorf("%q is no time in microseconds", v)
+			return fmt.Errorf("%q is not a time in microseconds", v)
 		}
 		r[member] = append(r[member][:0], v...)
 	}
