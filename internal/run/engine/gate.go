@@ -8,7 +8,8 @@ package engine
 // everything left waits for the gate, which knows (Quiet). All questions are asked under one lock: gates need
 // none of their own, and what they let go is queued before anybody can find that nothing moves.
 //
-// Without a gate this costs two comparisons with nil for each CF.
+// Without a gate this costs at most six comparisons with nil for each CF. Each is two instructions, CMPQ and a
+// jump that always goes the same way.
 
 import (
 	"errors"
