@@ -1,6 +1,6 @@
-// Package archives unpacks traces that were saved as archives, and keeps what was made of files of others, in the
-// user's cache. It stands apart from package files for the sake of builds without cgo: archive/tar is another package
-// there, and so would all be that import trace.
+// Package archives unpacks traces that were saved as archives, and keeps what was made of files of others, in
+// the user's cache. It stands apart from package files for the sake of builds without cgo: archive/tar is
+// another package there, and so would all be that import trace.
 package archives
 
 import (
@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// A trace in an archive, as the page saves one: a .tar.gz with one folder. It is unpacked once, into the user's
-// cache, and found there as long as the archive is the same. What nobody has opened for a week goes.
+// A trace in an archive, as the page saves one: a .tar.gz with one folder. It is unpacked once, into the
+// user's cache, and found there as long as the archive is the same. What nobody has opened for a week goes.
 
 // unpackedFor is how long an unpacked archive is kept after it was opened last.
 const unpackedFor = 7 * 24 * time.Hour
@@ -53,7 +53,9 @@ func Is(name string) bool {
 // bytes unpacked so far. The error names the archive.
 func Unpack(ctx context.Context, archive string, progress func(done int64)) (dir string, err error) {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(archive), ".tgz"), ".tar.gz")
-	return Made(archive, "", name, func(f *os.File, dir string) error { return unpackInto(ctx, f, dir, progress) })
+	return Made(archive, "", name, func(f *os.File, dir string) error {
+		return unpackInto(ctx, f, dir, progress)
+	})
 }
 
 // unpacked is the folder of the user's cache in which Made makes folders.
@@ -119,8 +121,8 @@ func Made(file, how, name string, make func(f *os.File, dir string) error) (dir 
 	return filepath.Join(place, name), nil
 }
 
-// unpackInto makes the folder dir of the files of an archive. All must be of one folder; links and the like are
-// left out.
+// unpackInto makes the folder dir of the files of an archive. All must be of one folder; links and the like
+// are left out.
 func unpackInto(ctx context.Context, from io.Reader, dir string, progress func(int64)) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
@@ -191,8 +193,8 @@ func unpackInto(ctx context.Context, from io.Reader, dir string, progress func(i
 // isDisk tells whether an error is that of writing a file.
 func isDisk(err error) bool { return errors.As(err, new(*fs.PathError)) }
 
-// ofTrace tells whether a file of that name belongs to a trace. What else there is is not needed, and an index
-// might be that of another program.
+// ofTrace tells whether a file of that name belongs to a trace. What else there is is not needed, and an
+// index might be that of another program.
 func ofTrace(file string) bool {
 	ext := path.Ext(file)
 	return ext == ".wst" || ext == ".json"

@@ -16,13 +16,15 @@ import (
 const off = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup," +
 	"PreloadTopChromeWebUI,SpareRendererForSitePerProcess"
 
-// shell is Chromium without windows to draw: the tests of the page take two thirds of the processor time with it.
+// shell is Chromium without windows to draw: the tests of the page take two thirds of the processor time with
+// it.
 const shell = "chromium-headless-shell"
 
 var whole = []string{"chromium", "chromium-browser", "google-chrome"}
 
-// Start starts a browser without a screen and without a GPU, and ends it with the context or the function. The
-// context that it returns has a blank window. The error is exec.ErrNotFound where no browser is installed.
+// Start starts a browser without a screen and without a GPU, and ends it with the context or the function.
+// The context that it returns has a blank window. The error is exec.ErrNotFound where no browser is
+// installed.
 func Start(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	return start(ctx, append(slices.Clone(whole), shell)) // users have whole ones
 }
