@@ -151,8 +151,8 @@ func fillGroup(ctx context.Context, group *parquet.ConcurrentRowGroupWriter, row
 		}
 		for i := from; i < min(from+chunk, to); i++ {
 			rows.Row(i, row)
-			for c, v := range row {
-				values[c] = append(values[c], value(v, c))
+			for c := range row {
+				values[c] = append(values[c], value(&row[c], c))
 			}
 		}
 		for c, column := range columns {
@@ -165,7 +165,7 @@ func fillGroup(ctx context.Context, group *parquet.ConcurrentRowGroupWriter, row
 }
 
 // value is a field for a column. A text is not copied: Parquet only reads it.
-func value(v tables.Value, column int) parquet.Value {
+func value(v *tables.Value, column int) parquet.Value {
 	switch v.Type {
 	case tables.Integer:
 		return parquet.Int64Value(v.Int).Level(0, 1, column)
