@@ -223,6 +223,9 @@ func (d *DB) mistake(err error, text, rest string) error {
 			e.Column = 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 		}
 	}
+	if errors.Is(err, sqlite3.AUTH) {
+		e.Msg = "not allowed: a query reads the trace, it makes and changes no files"
+	}
 	if m := unknown.FindStringSubmatch(e.Msg); m != nil {
 		known := tables.Names()
 		if m[1] == "column" {
