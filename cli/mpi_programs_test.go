@@ -79,6 +79,22 @@ func patternsIn(t *testing.T, text []byte) *pattern.Result {
 func TestMPIPatterns(t *testing.T) {
 	t.Parallel()
 	stdout, found := recordedMPI(t, "../testdata/mpi/patterns.c", 3, "")
+	checkPatterns(t, stdout, found, 9)
+}
+
+// TestMPIWaits is TestMPIPatterns for non-blocking collectives, windows and sleep.
+func TestMPIWaits(t *testing.T) {
+	t.Parallel()
+	stdout, found := recordedMPI(t, "../testdata/mpi/waits.c", 3, "")
+	checkPatterns(t, stdout, found, 9)
+	if got := entered(found, "usleep"); got == 0 || found.Threads[0].Sends > 0 {
+		t.Errorf("usleep was recorded %d times; rank 0 sent %d messages", got, found.Threads[0].Sends)
+	}
+}
+
+// checkPatterns compares what a program says of so many figures with what was found.
+func checkPatterns(t *testing.T, stdout string, found *pattern.Result, figures int) {
+	t.Helper()
 	var sends int64
 	for _, thread := range found.Threads {
 		sends += thread.Sends
@@ -114,7 +130,7 @@ func TestMPIPatterns(t *testing.T) {
 			t.Errorf("%s: %d ns, by the program's own clock %d", id, got, want)
 		}
 	}
-	if checked != 9 || waits < 3 {
+	if checked != figures || waits < 3 {
 		t.Errorf("%d waits; the program said:\n%s", waits, stdout)
 	}
 	if n := len(found.Problems); n > 0 {
@@ -126,7 +142,7 @@ func TestMPIPatterns(t *testing.T) {
 // is received.
 func TestMPIKernels(t *testing.T) {
 	t.Parallel()
-	for _, ranks := range []int{1, 3} {
+	for _, ranks := range []int{1, 3, 16} { // 16: far more than there are cores
 		stdout, found := recordedMPI(t, "../testdata/mpi/kernels.c", ranks, "")
 		program := cctest.Make(t, mpiProgram(t, "../testdata/mpi/kernels.c"))
 		alone, stderr, code, err := shell(t.TempDir(), lunaHome(t), fmt.Sprintf("%s mpirun -n %d %s", mpiEnvironment,

@@ -64,6 +64,7 @@ type Collective struct {
 	Visit               int32
 	Kind                CollectiveKind
 	Sync                Sync
+	NonBlocking         bool  // the region only began it
 	Start, Stride, Size int32 // the group: nodes Start, Start+Stride, and so on
 	Root                int32 // a node; -1: none, or not known
 	// the group, if these cannot describe it: its nodes by their place in it; nil otherwise
@@ -73,6 +74,15 @@ type Collective struct {
 	Notify int32
 	// index into Regions.Instances; -1: not all members took part; a notify belongs to the instance of its wait
 	Instance int32
+	Done     int32 // of a non-blocking one: the visit in which it ended, -1 if that is not known
+}
+
+// End is the visit in which a collective ended.
+func (c *Collective) End() int32 {
+	if c.Done >= 0 {
+		return c.Done
+	}
+	return c.Visit
 }
 
 // Instance is a collective operation that all members took part in. Kind, Sync and Root are those of the
@@ -217,8 +227,12 @@ func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 		r.done.add(completion{top, a[0]})
 	case trace.KindSent:
 		r.sends.add(Send{Visit: top, Done: -1, Peer: node32(a[0]), Bytes: length(a[1]), Tag: int32(int64(a[2])),
-			Comm: a[3], Number: a[4]})
+			Comm: a[3], Number: a[4], Since: None})
 	case trace.KindReceived:
+		if int32(int64(a[2])) == tagBegun {
+			r.ends(t-length(a[5]), top)
+			break
+		}
 		r.receives.add(Receive{Visit: top, Peer: node32(a[0]), Bytes: length(a[1]), Tag: int32(int64(a[2])),
 			Comm: a[3], Number: a[4], Posted: t - length(a[5])})
 	case trace.KindGroup:
@@ -271,7 +285,8 @@ func (s *stream) collective(top int32, a []uint64) {
 		r.syncs[a[1]] = sync
 	}
 	c := Collective{Visit: top, Kind: kind, Sync: sync, Start: node32(a[2]), Stride: node32(a[3]),
-		Size: node32(a[4]), Root: -1, Sent: length(a[6]), Received: length(a[7]), Notify: -1, Instance: -1}
+		Size: node32(a[4]), Root: -1, Sent: length(a[6]), Received: length(a[7]), Notify: -1, Instance: -1,
+		NonBlocking: s.name(a[1]) == "non-blocking", Done: -1}
 	if int64(a[5]) >= 0 {
 		c.Root = node32(a[5])
 	}
@@ -282,6 +297,23 @@ func (s *stream) collective(top int32, a []uint64) {
 		c.Notify, r.notify = r.notify, -1
 	}
 	r.collectives.add(c)
+}
+
+// ends notes that the non-blocking collective which was begun at a time has ended in a visit.
+func (r *threadLog) ends(begun int64, visit int32) {
+	for k := r.collectives.len() - 1; k >= 0; k-- {
+		c := r.collectives.at(k)
+		if c.Visit < 0 {
+			continue
+		}
+		enter := r.visits.at(int(c.Visit)).enter
+		if enter == begun && c.NonBlocking {
+			c.Done = visit
+		}
+		if enter <= begun {
+			return
+		}
+	}
 }
 
 // group says who takes part in the last collective.
@@ -341,6 +373,7 @@ func (s *stream) thread(m *Model) Thread {
 	if r.done.len() > 0 && len(t.Sends) > 0 {
 		t.completes(r.done.move(make([]completion, 0, r.done.len())))
 	}
+	t.lastTransfers()
 	s.log = nil
 	return t
 }

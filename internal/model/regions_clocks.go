@@ -72,8 +72,12 @@ func (b *builder) rawThreads() (out []Thread) {
 			if c.Visit >= 0 {
 				v, own.Visit = *s.log.visits.at(int(c.Visit)), int32(len(t.Enter))
 			}
-			t.Enter, t.Exit, t.Collectives = append(t.Enter, v.enter), append(t.Exit, v.exit),
-				append(t.Collectives, own)
+			t.Enter, t.Exit = append(t.Enter, v.enter), append(t.Exit, v.exit)
+			if c.Done >= 0 {
+				v, own.Done = *s.log.visits.at(int(c.Done)), int32(len(t.Enter))
+				t.Enter, t.Exit = append(t.Enter, v.enter), append(t.Exit, v.exit)
+			}
+			t.Collectives = append(t.Collectives, own)
 		})
 		each(&s.log.locks, func(l *LockEvent) { t.Locks = append(t.Locks, *l) })
 		out = append(out, t)
@@ -118,7 +122,12 @@ func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Threa
 		}
 		return raw[e.Thread].Enter[c.Visit]
 	}
-	left := func(e Member) int64 { return raw[e.Thread].Exit[r.Record(e).Visit] }
+	left := func(e Member) int64 { // None: that is not known
+		if c := r.Record(e); !c.NonBlocking || c.Done >= 0 {
+			return raw[e.Thread].Exit[c.End()]
+		}
+		return None
+	}
 	for i := range r.Instances {
 		in, members := &r.Instances[i], r.MembersOf(i)
 		if in.Kind == CollectivePrefixReduce && in.Sync.In != SyncNo && in.Root >= 0 {

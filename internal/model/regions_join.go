@@ -156,7 +156,7 @@ func (r *Regions) Record(e Member) *Collective { return &r.Threads[e.Thread].Col
 func (r *Regions) entered(e Member) int64 { return r.Threads[e.Thread].enterOf(r.Record(e)) }
 
 // Left is when a member left the operation.
-func (r *Regions) Left(e Member) int64 { return r.Threads[e.Thread].Exit[r.Record(e).Visit] }
+func (r *Regions) Left(e Member) int64 { return r.Threads[e.Thread].Exit[r.Record(e).End()] }
 
 // phase is the kind of an operation for pairing: a barrier may be called in one or in two phases.
 func phase(k CollectiveKind) CollectiveKind {

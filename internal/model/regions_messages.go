@@ -13,6 +13,25 @@ import (
 // MPI tells whether the trace is that of an MPI program: its nodes are ranks.
 func (m *Model) MPI() bool { return strings.Contains(m.Info.Settings["program"], "MPI") }
 
+// Signals are messages without bytes that a run-time system sends in its own calls. Their tags are negative.
+const (
+	tagPost     = -1 // from MPI_Win_post to MPI_Win_start, received where the latter's epoch ends
+	tagComplete = -2 // from MPI_Win_complete to MPI_Win_wait
+	tagBegun    = -3 // from the start of a non-blocking collective to its end, received only
+)
+
+// Posted and Completed tell which signal a message is.
+func (s *Send) Posted() bool { return s.Tag == tagPost }
+
+// Completed tells that the message is a signal of MPI_Win_complete.
+func (s *Send) Completed() bool { return s.Tag == tagComplete }
+
+// Signal tells whether a message is none of the program.
+func (s *Send) Signal() bool { return s.Tag < 0 }
+
+// Signal is Send.Signal.
+func (r *Receive) Signal() bool { return r.Tag < 0 }
+
 // Send is a message that a thread sends.
 type Send struct {
 	Visit  int32 // of the call that sends it
@@ -22,6 +41,9 @@ type Send struct {
 	Comm   uint64
 	Bytes  int64
 	Number uint64 // 0: it is complete when Visit is
+	// of MPI_Win_complete's signal: when the last transfer of the epoch to the receiver's window ended; None:
+	// there was none
+	Since int64
 }
 
 // Receive is a message that a thread has received.
@@ -96,6 +118,31 @@ func (r *Regions) pairMessages() {
 	slices.SortFunc(r.Letters, func(x, y Letter) int {
 		return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.Receive, y.Receive))
 	})
+}
+
+// lastTransfers finds the last transfers before MPI_Win_complete.
+func (t *Thread) lastTransfers() {
+	opened := map[int32]int64{} // by the visit of MPI_Win_complete: when its epoch began
+	for i := range t.Receives {
+		if r := &t.Receives[i]; r.Tag == tagPost {
+			opened[r.Visit] = r.Posted
+		}
+	}
+	next, last := 0, map[int32]int64{} // by node: when the last transfer there ended
+	for i := range t.Sends {
+		s := &t.Sends[i]
+		if !s.Completed() {
+			continue
+		}
+		for ; next < len(t.Transfers) && t.Transfers[next].Visit < s.Visit; next++ {
+			if x := &t.Transfers[next]; x.Visit >= 0 {
+				last[x.Peer] = t.Exit[x.Visit]
+			}
+		}
+		if at, ok := last[s.Peer]; ok && at >= opened[s.Visit] {
+			s.Since = at
+		}
+	}
 }
 
 // completes notes which call waited for sends; done are the transfers that were completed, in order.

@@ -29,7 +29,7 @@ func (m *Model) EachTransfer(f func(kind TransferKind, site uint32, g Message)) 
 		l := &r.Letters[i]
 		from, to := &r.Threads[l.From], &r.Threads[l.To]
 		s, v := &from.Sends[l.Send], to.Receives[l.Receive].Visit
-		if from.Node != to.Node && m.Own(to.Node) {
+		if from.Node != to.Node && m.Own(to.Node) && !s.Signal() {
 			f(TransferMessage, from.Site[s.Visit], Message{Sent: from.Enter[s.Visit], Received: to.Exit[v],
 				From: int32(from.Node), To: int32(to.Node), Bytes: s.Bytes})
 		}

@@ -45,6 +45,7 @@ func (t *Thread) shadow(m *Model) Thread {
 	}
 	for i := range t.Collectives {
 		with(t.Collectives[i].Visit, collective)
+		with(t.Collectives[i].Done, collective)
 	}
 	for i := range t.Sends {
 		with(t.Sends[i].Visit, inside)
@@ -98,7 +99,7 @@ func (t *Thread) shadow(m *Model) Thread {
 			append(out.Site, t.Site[v]), append(out.Parent, to(t.Parent[v]))
 	}
 	for i := range out.Collectives {
-		out.Collectives[i].Visit = to(out.Collectives[i].Visit)
+		out.Collectives[i].Visit, out.Collectives[i].Done = to(out.Collectives[i].Visit), to(out.Collectives[i].Done)
 	}
 	for i := range out.Locks {
 		out.Locks[i].Visit = to(out.Locks[i].Visit)

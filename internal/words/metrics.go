@@ -54,6 +54,9 @@ var Metrics = map[string]Metric{
 	"io": {Phrase{"Files", "Файлы"},
 		Phrase{"Time in calls that open, read and write files.",
 			"Время в вызовах, которые открывают, читают и пишут файлы."}},
+	"sleep": {Phrase{"Sleep", "Сон"},
+		Phrase{"Time in calls that sleep: sleep, usleep, nanosleep.",
+			"Время в вызовах, в которых поток спит: sleep, usleep, nanosleep."}},
 	"runtime": {Phrase{"Run-time system", "Исполнительная система"},
 		Phrase{"Time in the start and the end of the run-time system and its other operations.",
 			"Время инициализации и завершения исполнительной системы и прочих её операций."}},
@@ -162,6 +165,22 @@ var Metrics = map[string]Metric{
 			"that takes it. Only where the send could not end before that: the message was not buffered.",
 			"Время в вызове, который отправляет сообщение или ждёт его отправки, до начала его приёма. Только там, " +
 				"где отправка не могла закончиться раньше: сообщение не было помещено в буфер."}},
+	"wait-for-progress": {Phrase{"Wait for progress", "Ожидание продвижения"},
+		Phrase{"Time in a call that waits for a non-blocking collective after all had begun it, until the last of " +
+			"the others is in such a call, too: MPI may need a process inside of it to move data.",
+			"Время в вызове, который ждёт неблокирующей коллективной операции, после того как все её начали, до входа " +
+				"последнего из остальных в такой же вызов: MPI передаёт данные, пока процесс находится внутри MPI."}},
+	"late-post": {Phrase{"Late post", "Позднее открытие окна"},
+		Phrase{"Time in MPI_Win_start, or in the MPI_Win_complete after it, before the last of the targets " +
+			"entered MPI_Win_post.",
+			"Время в MPI_Win_start или в следующем за ним MPI_Win_complete до входа последней из целей в " +
+				"MPI_Win_post."}},
+	"early-wait": {Phrase{"Early wait", "Раннее ожидание"},
+		Phrase{"Time in MPI_Win_wait before the last origin of transfers entered MPI_Win_complete.",
+			"Время в MPI_Win_wait до входа последнего источника передач в MPI_Win_complete."}},
+	"late-complete": {Phrase{"Late complete", "Позднее завершение"},
+		Phrase{"The part of it after the last transfer from that origin had ended.",
+			"Часть этого времени после конца последней передачи от этого источника."}},
 	"wait-at-start-end": {Phrase{"Wait at start or end", "Ожидание в начале или конце"},
 		Phrase{"Time in the start or the end of the run-time system before the last thread entered it.",
 			"Время в инициализации или завершении исполнительной системы до входа последнего потока."}},

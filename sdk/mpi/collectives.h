@@ -1,13 +1,13 @@
 /* collectives.h wraps collective communication and what makes communicators. Part of mpi.c. */
 
-/* wsm_collective records that the call just entered is a collective of a communicator. root is a rank of it,
- * or -1. sent and received are the bytes that this rank sends to others and gets from them. */
-static void wsm_collective_of(const wsc_call *c, int kind, wsm_comm *m, int root, int64_t sent,
-    int64_t received) {
+/* wsm_collective_of records that the call just entered is a collective of a communicator, in the mode
+ * WSC_SYNC_NONE or WSC_SYNC_LATER. root is a rank of it, or -1. sent and received are the bytes that this
+ * rank sends to others and gets from them. */
+static void wsm_collective_of(const wsc_call *c, int kind, int mode, wsm_comm *m, int root, int64_t sent,
+                              int64_t received) {
     if (!m || m->inter || m->size < 1) return;
     if (m->size == 1) sent = received = 0;
-    wsc_collective(c, kind, WSC_SYNC_NONE, m->start, m->stride, (uint64_t)m->size, wsm_peer(m, root), sent,
-                   received);
+    wsc_collective(c, kind, mode, m->start, m->stride, (uint64_t)m->size, wsm_peer(m, root), sent, received);
     if (m->stride) return;
     int64_t few[64], *members = few;
     size_t n = (size_t)m->size;
@@ -21,7 +21,13 @@ static void wsm_collective_of(const wsc_call *c, int kind, wsm_comm *m, int root
 
 static void wsm_collective(const wsc_call *c, int kind, MPI_Comm comm, int root, int64_t sent,
                            int64_t received) {
-    wsm_collective_of(c, kind, wsm_of(comm), root, sent, received);
+    wsm_collective_of(c, kind, WSC_SYNC_NONE, wsm_of(comm), root, sent, received);
+}
+
+/* wsm_collective_begun remembers the request of a collective that the call c has begun. */
+static void wsm_collective_begun(const wsc_call *c, MPI_Comm comm, MPI_Request request) {
+    wsm_request r = {0, WSM_COLLECTIVES, 0, 1, wsm_number(&wsm_receives), c->time, 0, 0, 0, wsm_of(comm), 0};
+    if (c->s && r.comm) wsm_remember(wsm_handle(request), r);
 }
 
 /* What follows says how many bytes a rank sends and receives, for use within WSM_COLLECTIVE: comm, root and
@@ -46,8 +52,8 @@ static int64_t wsm_sum(const int counts[], MPI_Comm comm, MPI_Datatype type) {
 #define WSM_OTHERS (wsm_size(comm) - 1)
 #define WSM_ROOT wsm_is(comm, root)
 
-/* SENT and RECEIVED may use what BEFORE defines. */
-#define WSM_COLLECTIVE(NAME, PARAMS, ARGS, KIND, ROOT, BEFORE, SENT, RECEIVED) \
+/* LATER is the name of the function that only begins it. SENT and RECEIVED may use what BEFORE defines. */
+#define WSM_COLLECTIVE(NAME, LATER, PARAMS, ARGS, KIND, ROOT, BEFORE, SENT, RECEIVED) \
     WSM_API int NAME PARAMS { \
         wsc_call c = WSM_ENTER(NAME); \
         if (c.s) { \
@@ -57,68 +63,91 @@ static int64_t wsm_sum(const int counts[], MPI_Comm comm, MPI_Datatype type) {
         int result = P##NAME ARGS; \
         wss_leave(&c); \
         return result; \
+    } \
+    WSM_API int LATER(WSM_OPEN PARAMS, MPI_Request *request) { \
+        wsc_call c = WSM_ENTER(LATER); \
+        if (c.s) { \
+            BEFORE; \
+            wsm_collective_of(&c, KIND, WSC_SYNC_LATER, wsm_of(comm), ROOT, SENT, RECEIVED); \
+        } \
+        int result = P##LATER(WSM_OPEN ARGS, request); \
+        if (result == MPI_SUCCESS) wsm_collective_begun(&c, comm, *request); \
+        wss_leave(&c); \
+        return result; \
     }
+#define WSM_OPEN(...) __VA_ARGS__
 
-WSM_COLLECTIVE(MPI_Barrier, (MPI_Comm comm), (comm), WSC_BARRIER, -1, , 0, 0)
-WSM_COLLECTIVE(MPI_Bcast, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm),
+WSM_COLLECTIVE(MPI_Barrier, MPI_Ibarrier, (MPI_Comm comm), (comm), WSC_BARRIER, -1, , 0, 0)
+WSM_COLLECTIVE(MPI_Bcast, MPI_Ibcast, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm),
                (buf, count, type, root, comm), WSC_BROADCAST, root,
                int64_t n = wsm_bytes(count, type); int is = WSM_ROOT, is ? n * WSM_OTHERS : 0, is ? 0 : n)
-WSM_COLLECTIVE(MPI_Scatter, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
+WSM_COLLECTIVE(MPI_Scatter, MPI_Iscatter, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
                MPI_Datatype intype, int root, MPI_Comm comm), (out, outs, outtype, in, ins, intype, root,
                    comm),
                WSC_SCATTER, root, int is = WSM_ROOT, is ? wsm_bytes(outs, outtype) * WSM_OTHERS : 0,
                is ? 0 : wsm_bytes(ins, intype))
-WSM_COLLECTIVE(MPI_Scatterv, (const void *out, const int outs[], const int places[], MPI_Datatype outtype,
+WSM_COLLECTIVE(MPI_Scatterv, MPI_Iscatterv,
+               (const void *out, const int outs[], const int places[], MPI_Datatype outtype,
                void *in, int ins, MPI_Datatype intype, int root, MPI_Comm comm),
                (out, outs, places, outtype, in, ins, intype, root, comm),
                WSC_SCATTER, root, int is = WSM_ROOT, is ? wsm_sum(outs, comm, outtype) : 0,
                is ? 0 : wsm_bytes(ins, intype))
-WSM_COLLECTIVE(MPI_Gather, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
+WSM_COLLECTIVE(MPI_Gather, MPI_Igather, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
                MPI_Datatype intype, int root, MPI_Comm comm), (out, outs, outtype, in, ins, intype, root,
                    comm),
                WSC_GATHER, root, int is = WSM_ROOT, is ? 0 : wsm_bytes(outs, outtype),
                is ? wsm_bytes(ins, intype) * WSM_OTHERS : 0)
-WSM_COLLECTIVE(MPI_Gatherv, (const void *out, int outs, MPI_Datatype outtype, void *in, const int ins[],
+WSM_COLLECTIVE(MPI_Gatherv, MPI_Igatherv,
+               (const void *out, int outs, MPI_Datatype outtype, void *in, const int ins[],
                const int places[], MPI_Datatype intype, int root, MPI_Comm comm),
                (out, outs, outtype, in, ins, places, intype, root, comm),
                WSC_GATHER, root, int is = WSM_ROOT, is ? 0 : wsm_bytes(outs, outtype),
                is ? wsm_sum(ins, comm, intype) : 0)
-WSM_COLLECTIVE(MPI_Allgather, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
+WSM_COLLECTIVE(MPI_Allgather, MPI_Iallgather,
+               (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
                MPI_Datatype intype, MPI_Comm comm), (out, outs, outtype, in, ins, intype, comm),
                WSC_GATHER_ALL, -1, int64_t n = wsm_bytes(ins, intype) * WSM_OTHERS, n, n)
-WSM_COLLECTIVE(MPI_Allgatherv, (const void *out, int outs, MPI_Datatype outtype, void *in, const int ins[],
+WSM_COLLECTIVE(MPI_Allgatherv, MPI_Iallgatherv,
+               (const void *out, int outs, MPI_Datatype outtype, void *in, const int ins[],
                const int places[], MPI_Datatype intype, MPI_Comm comm),
                (out, outs, outtype, in, ins, places, intype, comm), WSC_GATHER_ALL, -1,
                int rank = 0; PMPI_Comm_rank(comm, &rank); int64_t own = wsm_bytes(ins[rank], intype),
                own * WSM_OTHERS, wsm_sum(ins, comm, intype) - own)
-WSM_COLLECTIVE(MPI_Alltoall, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
+WSM_COLLECTIVE(MPI_Alltoall, MPI_Ialltoall,
+               (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
                MPI_Datatype intype, MPI_Comm comm), (out, outs, outtype, in, ins, intype, comm),
                WSC_EXCHANGE, -1, int64_t n = wsm_bytes(ins, intype) * WSM_OTHERS, n, n)
-WSM_COLLECTIVE(MPI_Alltoallv, (const void *out, const int outs[], const int outplaces[], MPI_Datatype outtype,
+WSM_COLLECTIVE(MPI_Alltoallv, MPI_Ialltoallv,
+               (const void *out, const int outs[], const int outplaces[], MPI_Datatype outtype,
                void *in, const int ins[], const int places[], MPI_Datatype intype, MPI_Comm comm),
                (out, outs, outplaces, outtype, in, ins, places, intype, comm), WSC_EXCHANGE, -1,
                int64_t n = wsm_sum(ins, comm, intype), out == MPI_IN_PLACE ? n : wsm_sum(outs, comm,
                    outtype), n)
-WSM_COLLECTIVE(MPI_Alltoallw, (const void *out, const int outs[], const int outplaces[],
+WSM_COLLECTIVE(MPI_Alltoallw, MPI_Ialltoallw, (const void *out, const int outs[], const int outplaces[],
                const MPI_Datatype outtypes[], void *in, const int ins[], const int places[],
                const MPI_Datatype intypes[], MPI_Comm comm),
                (out, outs, outplaces, outtypes, in, ins, places, intypes, comm), WSC_EXCHANGE, -1, , 0, 0)
-WSM_COLLECTIVE(MPI_Reduce, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root,
+WSM_COLLECTIVE(MPI_Reduce, MPI_Ireduce,
+               (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root,
                MPI_Comm comm), (out, in, count, type, op, root, comm), WSC_REDUCE, root,
                int64_t n = wsm_bytes(count, type); int is = WSM_ROOT, is ? 0 : n, is ? n * WSM_OTHERS : 0)
-WSM_COLLECTIVE(MPI_Allreduce, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
+WSM_COLLECTIVE(MPI_Allreduce, MPI_Iallreduce,
+               (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
                MPI_Comm comm), (out, in, count, type, op, comm), WSC_ALL_REDUCE, -1,
                int64_t n = wsm_bytes(count, type), n, n)
-WSM_COLLECTIVE(MPI_Reduce_scatter, (const void *out, void *in, const int ins[], MPI_Datatype type, MPI_Op op,
+WSM_COLLECTIVE(MPI_Reduce_scatter, MPI_Ireduce_scatter,
+               (const void *out, void *in, const int ins[], MPI_Datatype type, MPI_Op op,
                MPI_Comm comm), (out, in, ins, type, op, comm), WSC_ALL_REDUCE, -1,
                int64_t n = wsm_sum(ins, comm, type), n, n)
-WSM_COLLECTIVE(MPI_Reduce_scatter_block, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
+WSM_COLLECTIVE(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
+               (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
                MPI_Comm comm), (out, in, count, type, op, comm), WSC_ALL_REDUCE, -1,
                int64_t n = wsm_bytes(count, type) * wsm_size(comm), n, n)
-WSM_COLLECTIVE(MPI_Scan, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+WSM_COLLECTIVE(MPI_Scan, MPI_Iscan,
+               (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
                (out, in, count, type, op, comm), WSC_PREFIX_REDUCE, 0, int64_t n = wsm_bytes(count, type), n,
                    n)
-WSM_COLLECTIVE(MPI_Exscan, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
+WSM_COLLECTIVE(MPI_Exscan, MPI_Iexscan, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
     MPI_Comm comm),
                (out, in, count, type, op, comm), WSC_PREFIX_REDUCE, 0, int64_t n = wsm_bytes(count, type), n,
                    n)
@@ -131,34 +160,6 @@ WSM_PLAIN(MPI_Neighbor_alltoall, (const void *out, int outs, MPI_Datatype outtyp
 WSM_PLAIN(MPI_Neighbor_alltoallv, (const void *out, const int outs[], const int outplaces[],
           MPI_Datatype outtype, void *in, const int ins[], const int places[], MPI_Datatype intype,
           MPI_Comm comm), (out, outs, outplaces, outtype, in, ins, places, intype, comm))
-
-/* Non-blocking collectives: their start; their end is in the call that waits for the request. */
-WSM_PLAIN(MPI_Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
-WSM_PLAIN(MPI_Ibcast, (void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
-    MPI_Request *request),
-          (buf, count, type, root, comm, request))
-WSM_PLAIN(MPI_Iscatter, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
-          MPI_Datatype intype, int root, MPI_Comm comm, MPI_Request *request),
-          (out, outs, outtype, in, ins, intype, root, comm, request))
-WSM_PLAIN(MPI_Igather, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
-          MPI_Datatype intype, int root, MPI_Comm comm, MPI_Request *request),
-          (out, outs, outtype, in, ins, intype, root, comm, request))
-WSM_PLAIN(MPI_Iallgather, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
-          MPI_Datatype intype, MPI_Comm comm, MPI_Request *request),
-          (out, outs, outtype, in, ins, intype, comm, request))
-WSM_PLAIN(MPI_Iallgatherv, (const void *out, int outs, MPI_Datatype outtype, void *in, const int ins[],
-          const int places[], MPI_Datatype intype, MPI_Comm comm, MPI_Request *request),
-          (out, outs, outtype, in, ins, places, intype, comm, request))
-WSM_PLAIN(MPI_Ialltoall, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
-          MPI_Datatype intype, MPI_Comm comm, MPI_Request *request),
-          (out, outs, outtype, in, ins, intype, comm, request))
-WSM_PLAIN(MPI_Ialltoallv, (const void *out, const int outs[], const int outplaces[], MPI_Datatype outtype,
-          void *in, const int ins[], const int places[], MPI_Datatype intype, MPI_Comm comm,
-          MPI_Request *request), (out, outs, outplaces, outtype, in, ins, places, intype, comm, request))
-WSM_PLAIN(MPI_Ireduce, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, int root,
-          MPI_Comm comm, MPI_Request *request), (out, in, count, type, op, root, comm, request))
-WSM_PLAIN(MPI_Iallreduce, (const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-          MPI_Request *request), (out, in, count, type, op, comm, request))
 
 /* ---- Communicators: all members of the old one agree on the new one -------------------------------- */
 

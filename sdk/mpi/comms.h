@@ -5,6 +5,13 @@
  * made, by a broadcast from its first rank; those made in ways that are not wrapped have a hash of their
  * members. */
 
+/* Ranks that a process has opened its window to, or whose windows it accesses. */
+typedef struct wsm_epoch {
+    int n;
+    int *world;   /* ranks in MPI_COMM_WORLD */
+    int64_t time; /* of the call that began it */
+} wsm_epoch;
+
 typedef struct wsm_comm {
     int refs;        /* atomic */
     int size;        /* of the group that peers are in */
@@ -15,8 +22,15 @@ typedef struct wsm_comm {
     uint64_t group;  /* its number in this process */
     void *told;      /* atomic; the thread that has last recorded the members of the group */
     uint64_t first, last; /* of a window: transfers that may not be complete; first 0: none */
+    wsm_epoch exposed, accessed; /* of a window: from MPI_Win_post and MPI_Win_start on */
+    int *locked;     /* of a window: by rank, whether this process has its lock alone; null: it never had */
     int *world;      /* by rank: the rank in MPI_COMM_WORLD, -1 if it is not there */
 } wsm_comm;
+
+/* Signals are recorded as messages without bytes that have these tags. Those of programs are not negative.
+ * WSM_POST goes from MPI_Win_post to MPI_Win_start, WSM_COMPLETE from MPI_Win_complete to MPI_Win_wait.
+ * WSM_BEGUN goes from the start of a non-blocking collective to its end: the rank itself receives it. */
+enum { WSM_POST = -1, WSM_COMPLETE = -2, WSM_BEGUN = -3 };
 
 static wsm_comm wsm_world;
 static MPI_Group wsm_everybody = MPI_GROUP_NULL;
@@ -25,6 +39,9 @@ static uint64_t wsm_groups, wsm_made; /* atomic; the last numbers given */
 
 static void wsm_release(wsm_comm *m) {
     if (!m || m == &wsm_world || __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL)) return;
+    free(m->exposed.world);
+    free(m->accessed.world);
+    free(m->locked);
     free(m->world);
     free(m);
 }
@@ -108,9 +125,8 @@ static wsm_comm *wsm_of(MPI_Comm comm) {
     return m;
 }
 
-/* wsm_agree gives a new communicator a number. All its members call it. */
-static void wsm_agree(MPI_Comm comm) {
-    wsm_comm *m = wsm_of(comm);
+/* wsm_agree_on gives a new communicator or window of these ranks a number. All members of comm call it. */
+static void wsm_agree_on(wsm_comm *m, MPI_Comm comm) {
     uint64_t id = 0;
     int rank = 0;
     if (comm == MPI_COMM_NULL || !m || m->inter) return;
@@ -119,6 +135,8 @@ static void wsm_agree(MPI_Comm comm) {
     PMPI_Bcast(&id, 1, MPI_UINT64_T, 0, comm);
     m->id = id;
 }
+
+static void wsm_agree(MPI_Comm comm) { wsm_agree_on(wsm_of(comm), comm); }
 
 static wsm_comm *wsm_of_win(MPI_Win win) {
     void *value = 0;

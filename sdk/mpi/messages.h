@@ -23,8 +23,6 @@ static void wsm_arrived(const wsc_call *c, int64_t end, const wsm_comm *m, const
                    posted && posted < end ? end - posted : 0);
 }
 
-static uint64_t wsm_number(uint64_t *last) { return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED); }
-
 #define WSM_SEND(NAME) \
     WSM_API int NAME(const void *buf, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
         wsc_call c = wsm_enter_send(WSS_OP_##NAME, WSM_CALLER, count, type, to, tag, comm, 0); \
@@ -277,6 +275,8 @@ static void wsm_complete(const wsc_call *c, int64_t end, uintptr_t handle, const
     } else if (end && r.kind == WSM_PARTS && r.peer >= 0) { /* its status says less than it does */
         ws_received_at(c->s, end, r.peer, r.bytes, r.tag, r.comm->id, r.number,
                        r.posted && r.posted < end ? end - r.posted : 0);
+    } else if (end && r.kind == WSM_COLLECTIVES && r.posted < end) {
+        ws_received_at(c->s, end, wss_me, 0, WSM_BEGUN, r.comm->id, r.number, end - r.posted);
     }
     wsm_release(r.comm);
 }

@@ -3,7 +3,7 @@
  * Several requests may have one handle: Open MPI gives all sends that are complete at once the same. Which of
  * them a call then completes makes no difference. */
 
-enum { WSM_SENDS, WSM_RECEIVES, WSM_PARTS /* of a partitioned receive */, WSM_OTHER };
+enum { WSM_SENDS, WSM_RECEIVES, WSM_PARTS /* of a partitioned receive */, WSM_COLLECTIVES };
 
 typedef struct wsm_request {
     uintptr_t handle;
@@ -23,6 +23,8 @@ enum { WSM_BUCKETS = 4096 };
 static pthread_mutex_t wsm_mu = PTHREAD_MUTEX_INITIALIZER;
 static wsm_request *wsm_table[WSM_BUCKETS], *wsm_spare;
 static uint64_t wsm_receives, wsm_transfers; /* atomic; the last numbers given */
+
+static uint64_t wsm_number(uint64_t *last) { return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED); }
 
 static uintptr_t wsm_handle(MPI_Request r) {
     uintptr_t h = 0;

@@ -74,22 +74,145 @@ WSM_RMA(MPI_Compare_and_swap, (const void *out, const void *old, void *in, MPI_D
         return result; \
     }
 
-WSM_OF_WIN(MPI_Win_lock, (int type, int rank, int assert, MPI_Win win), (type, rank, assert, win), 0)
-WSM_OF_WIN(MPI_Win_unlock, (int rank, MPI_Win win), (rank, win), 1)
+/* wsm_own marks that this process has, or no longer has, the lock of a rank of a window alone. It tells
+ * whether it had. */
+static int wsm_own(wsm_comm *m, int rank, int own) {
+    int had = 0;
+    pthread_mutex_lock(&wsm_mu);
+    if (!m->locked && own) m->locked = (int *)calloc((size_t)m->size, sizeof *m->locked);
+    if (m->locked) had = m->locked[rank], m->locked[rank] = own;
+    pthread_mutex_unlock(&wsm_mu);
+    return had;
+}
+
+/* wsm_lock is the number of the lock of a rank of a window: the same on all ranks. */
+static uint64_t wsm_lock(const wsm_comm *m, int rank) {
+    return m->id << 16 | (uint64_t)m->world[rank];
+}
+
+/* Only locks that one process has alone are told of. If MPI takes a lock after MPI_Win_lock has ended, no
+ * wait for it is found. */
+WSM_API int MPI_Win_lock(int type, int rank, int assert, MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_lock);
+    int result = PMPI_Win_lock(type, rank, assert, win);
+    int64_t end = wss_end(&c);
+    wsm_comm *m = end && type == MPI_LOCK_EXCLUSIVE && result == MPI_SUCCESS ? wsm_of_win(win) : 0;
+    if (m && wsm_peer(m, rank) >= 0) {
+        wsm_own(m, rank, 1);
+        ws_acquired_at(c.s, end, wsm_lock(m, rank));
+    }
+    wsc_leave_at(&c, end);
+    return result;
+}
+
+WSM_API int MPI_Win_unlock(int rank, MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_unlock);
+    wsm_comm *m = wsm_of_win(win);
+    if (m && wsm_peer(m, rank) >= 0 && wsm_own(m, rank, 0) && c.s)
+        ws_released_at(c.s, c.time, wsm_lock(m, rank));
+    int result = PMPI_Win_unlock(rank, win);
+    int64_t end = wss_end(&c);
+    if (end) wsm_flushed(&c, end, win);
+    wsc_leave_at(&c, end);
+    return result;
+}
+
 WSM_OF_WIN(MPI_Win_lock_all, (int assert, MPI_Win win), (assert, win), 0)
 WSM_OF_WIN(MPI_Win_unlock_all, (MPI_Win win), (win), 1)
 WSM_OF_WIN(MPI_Win_flush, (int rank, MPI_Win win), (rank, win), 1)
 WSM_OF_WIN(MPI_Win_flush_all, (MPI_Win win), (win), 1)
 WSM_OF_WIN(MPI_Win_flush_local, (int rank, MPI_Win win), (rank, win), 0)
 WSM_OF_WIN(MPI_Win_flush_local_all, (MPI_Win win), (win), 0)
-WSM_OF_WIN(MPI_Win_post, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), 0)
-WSM_OF_WIN(MPI_Win_start, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), 0)
-WSM_OF_WIN(MPI_Win_complete, (MPI_Win win), (win), 1)
-WSM_OF_WIN(MPI_Win_wait, (MPI_Win win), (win), 0)
+/* Post, start, complete and wait: what they tell each other is recorded as signals, see WSM_POST. */
+
+/* wsm_begin_epoch notes the ranks of a group. */
+static void wsm_begin_epoch(wsm_epoch *e, MPI_Group group, int64_t time) {
+    int n = 0;
+    PMPI_Group_size(group, &n);
+    size_t size = (size_t)(n > 0 ? n : 1) * sizeof(int);
+    int *ranks = (int *)malloc(size), *world = (int *)malloc(size);
+    free(e->world);
+    e->n = 0, e->world = world, e->time = time;
+    if (ranks && world && n > 0) {
+        for (int i = 0; i < n; i++) ranks[i] = i;
+        PMPI_Group_translate_ranks(group, n, ranks, wsm_everybody, world);
+        e->n = n;
+    }
+    free(ranks);
+}
+
+/* wsm_signal records that the call just entered tells the ranks of an epoch something. */
+static void wsm_signal(const wsc_call *c, const wsm_epoch *e, int what, uint64_t id) {
+    for (int i = 0; i < e->n; i++)
+        if (e->world[i] >= 0 && e->world[i] < wss_pes)
+            ws_sent_at(c->s, c->time, e->world[i], 0, what, id, 0);
+}
+
+/* wsm_signalled records that the ranks of an epoch have told this rank something, by the time end, and ends
+ * the epoch. */
+static void wsm_signalled(const wsc_call *c, int64_t end, wsm_epoch *e, int what, uint64_t id) {
+    for (int i = 0; i < e->n; i++)
+        if (end && e->world[i] >= 0 && e->world[i] < wss_pes)
+            ws_received_at(c->s, end, e->world[i], 0, what, id, wsm_number(&wsm_receives), end - e->time);
+    e->n = 0;
+}
+
+WSM_API int MPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_post);
+    wsm_comm *m = c.s ? wsm_of_win(win) : 0;
+    if (m) {
+        wsm_begin_epoch(&m->exposed, group, c.time);
+        wsm_signal(&c, &m->exposed, WSM_POST, m->id);
+    }
+    int result = PMPI_Win_post(group, assert, win);
+    wss_leave(&c);
+    return result;
+}
+
+WSM_API int MPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_start);
+    wsm_comm *m = c.s ? wsm_of_win(win) : 0;
+    if (m) wsm_begin_epoch(&m->accessed, group, c.time);
+    int result = PMPI_Win_start(group, assert, win);
+    wss_leave(&c);
+    return result;
+}
+
+WSM_API int MPI_Win_complete(MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_complete);
+    wsm_comm *m = wsm_of_win(win);
+    if (m && c.s) wsm_signal(&c, &m->accessed, WSM_COMPLETE, m->id);
+    int result = PMPI_Win_complete(win);
+    int64_t end = wss_end(&c);
+    if (m) wsm_signalled(&c, end, &m->accessed, WSM_POST, m->id);
+    if (end) wsm_flushed(&c, end, win);
+    wsc_leave_at(&c, end);
+    return result;
+}
+
+WSM_API int MPI_Win_wait(MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_wait);
+    int result = PMPI_Win_wait(win);
+    int64_t end = wss_end(&c);
+    wsm_comm *m = wsm_of_win(win);
+    if (m) wsm_signalled(&c, end, &m->exposed, WSM_COMPLETE, m->id);
+    wsc_leave_at(&c, end);
+    return result;
+}
+
+WSM_API int MPI_Win_test(MPI_Win win, int *flag) {
+    wsc_call c = wss_enter_poll(WSS_OP_MPI_Win_test, WSM_CALLER, flag);
+    int result = PMPI_Win_test(win, flag);
+    int64_t end = wss_end(&c);
+    wsm_comm *m = wsm_of_win(win);
+    if (m && result == MPI_SUCCESS && *flag) wsm_signalled(&c, end, &m->exposed, WSM_COMPLETE, m->id);
+    wss_leave_poll(&c, WSS_OP_MPI_Win_test, WSM_CALLER, flag, result != MPI_SUCCESS || *flag, end);
+    return result;
+}
 
 WSM_API int MPI_Win_fence(int assert, MPI_Win win) {
     wsc_call c = WSM_ENTER(MPI_Win_fence);
-    if (c.s) wsm_collective_of(&c, WSC_BARRIER, wsm_of_win(win), -1, 0, 0);
+    if (c.s) wsm_collective_of(&c, WSC_BARRIER, WSC_SYNC_NONE, wsm_of_win(win), -1, 0, 0);
     int result = PMPI_Win_fence(assert, win);
     int64_t end = wss_end(&c);
     if (end) wsm_flushed(&c, end, win);
@@ -99,7 +222,7 @@ WSM_API int MPI_Win_fence(int assert, MPI_Win win) {
 
 WSM_API int MPI_Win_free(MPI_Win *win) {
     wsc_call c = WSM_ENTER(MPI_Win_free);
-    if (c.s) wsm_collective_of(&c, WSC_BARRIER, wsm_of_win(*win), -1, 0, 0);
+    if (c.s) wsm_collective_of(&c, WSC_BARRIER, WSC_SYNC_NONE, wsm_of_win(*win), -1, 0, 0);
     int result = PMPI_Win_free(win);
     wss_leave(&c);
     return result;
@@ -110,6 +233,7 @@ WSM_API int MPI_Win_free(MPI_Win *win) {
         wsc_call c = WSM_ENTER(NAME); \
         if (c.s) wsm_collective(&c, WSC_GATHER_ALL, comm, -1, 0, 0); \
         int result = P##NAME ARGS; \
+        if (result == MPI_SUCCESS) wsm_agree_on(wsm_of_win(*win), comm); \
         wss_leave(&c); \
         return result; \
     }
@@ -121,3 +245,4 @@ WSM_MAKES_WIN(MPI_Win_allocate, (MPI_Aint size, int unit, MPI_Info info, MPI_Com
               MPI_Win *win), (size, unit, info, comm, base, win))
 WSM_MAKES_WIN(MPI_Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
               MPI_Win *win), (size, unit, info, comm, base, win))
+WSM_MAKES_WIN(MPI_Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win))

@@ -14,12 +14,11 @@
  * Calls from the run-time system of OpenMP and from this library are none of the program's. */
 
 #include <execinfo.h>
-#include <poll.h>
 #include <semaphore.h>
-#include <sys/socket.h>
 
 #include <unwind.h>
 
+#include "../pgas/blocking.h"
 #include "../pgas/names.h"
 #include "sync.h"
 
@@ -259,6 +258,21 @@ WSC_API int pthread_join(pthread_t id, void **value) {
         return result; \
     }
 
+/* OMP_TIMED_LOCK likewise, of one that gives up some time. */
+#define OMP_TIMED_LOCK(NAME, TRY, TYPE, OWNS) \
+    WSC_API int NAME(TYPE *m, const struct timespec *until) { \
+        omp_pause p = omp_begin_pause(__builtin_return_address(0)); \
+        if (!p.th) return OMP_REAL(NAME)(m, until); \
+        int result = OMP_REAL(TRY)(m); \
+        if (result == EBUSY) { \
+            ws_cf holder = omp_holder(m); \
+            result = OMP_REAL(NAME)(m, until); \
+            omp_blocked(&p, "lock", omp_mutex_text(0, (uint64_t)(uintptr_t)m), holder); \
+        } \
+        if (OWNS && !result) omp_holds(m, p.f->id); \
+        return result; \
+    }
+
 #define OMP_UNLOCK(NAME, TYPE) \
     WSC_API int NAME(TYPE *m) { \
         if (omp_user && omp_mine) omp_holds(m, 0); \
@@ -268,6 +282,9 @@ WSC_API int pthread_join(pthread_t id, void **value) {
 OMP_LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t, 1)
 OMP_LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, 1)
 OMP_LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, 0)
+OMP_TIMED_LOCK(pthread_mutex_timedlock, pthread_mutex_trylock, pthread_mutex_t, 1)
+OMP_TIMED_LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, 1)
+OMP_TIMED_LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, 0)
 OMP_UNLOCK(pthread_mutex_unlock, pthread_mutex_t)
 OMP_UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t)
 
@@ -311,6 +328,14 @@ WSC_API int sem_wait(sem_t *s) {
     return result;
 }
 
+WSC_API int sem_timedwait(sem_t *s, const struct timespec *until) {
+    omp_pause p = omp_begin_pause(__builtin_return_address(0));
+    int result = OMP_REAL(sem_timedwait)(s, until), saved = errno;
+    if (p.th) omp_signalled(&p, s, OMP_JOIN_SEMAPHORE);
+    errno = saved;
+    return result;
+}
+
 /* The last thread that comes wakes the others. */
 WSC_API int pthread_barrier_wait(pthread_barrier_t *b) {
     omp_signals(__builtin_return_address(0), b);
@@ -322,8 +347,6 @@ WSC_API int pthread_barrier_wait(pthread_barrier_t *b) {
 
 /* ---- Input, output, sleep ------------------------------------------------------------------------ */
 
-enum { OMP_LONG = 10000 }; /* ns: a call that took less is not looked at */
-
 static omp_pause omp_begin_call(const void *caller) {
     omp_pause p = omp_begin_pause(caller);
     if (p.th) p.switches = omp_switches();
@@ -333,7 +356,7 @@ static omp_pause omp_begin_call(const void *caller) {
 /* omp_end_call records a call that has given its core up. fd: the file; -1: it is not about one. */
 static void omp_end_call(const omp_pause *p, const char *reason, int fd) {
     int saved = errno;
-    if (p->th && ws_now() - p->since >= OMP_LONG && omp_switches() != p->switches) {
+    if (p->th && ws_now() - p->since >= WSC_LONG && omp_switches() != p->switches) {
         char link[64], file[PATH_MAX] = "";
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         ssize_t n = fd < 0 ? 0 : readlink(link, file, sizeof file - 1);
@@ -343,26 +366,16 @@ static void omp_end_call(const omp_pause *p, const char *reason, int fd) {
     errno = saved;
 }
 
-#define OMP_CALL(TYPE, NAME, PARAMS, ARGS, REASON, FD) \
+#define OMP_REASON_IO "io"
+#define OMP_REASON_SLEEP "sleep"
+#define OMP_CALL(TYPE, NAME, PARAMS, ARGS, KIND, FD) \
     WSC_API TYPE NAME PARAMS { \
         omp_pause p = omp_begin_call(__builtin_return_address(0)); \
         TYPE result = OMP_REAL(NAME) ARGS; \
-        omp_end_call(&p, REASON, FD); \
+        omp_end_call(&p, OMP_REASON_##KIND, FD); \
         return result; \
     }
 
-OMP_CALL(ssize_t, read, (int fd, void *buf, size_t n), (fd, buf, n), "io", fd)
-OMP_CALL(ssize_t, write, (int fd, const void *buf, size_t n), (fd, buf, n), "io", fd)
-OMP_CALL(ssize_t, pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at), "io", fd)
-OMP_CALL(ssize_t, pwrite, (int fd, const void *buf, size_t n, off_t at), (fd, buf, n, at), "io", fd)
-OMP_CALL(ssize_t, recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags), "io", fd)
-OMP_CALL(ssize_t, send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags), "io", fd)
-OMP_CALL(int, fsync, (int fd), (fd), "io", fd)
-OMP_CALL(int, poll, (struct pollfd *fds, nfds_t n, int ms), (fds, n, ms), "io", -1)
-OMP_CALL(unsigned, sleep, (unsigned s), (s), "sleep", -1)
-OMP_CALL(int, usleep, (useconds_t us), (us), "sleep", -1)
-OMP_CALL(int, nanosleep, (const struct timespec *t, struct timespec *rest), (t, rest), "sleep", -1)
-OMP_CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, struct timespec *rest),
-         (clock, flags, t, rest), "sleep", -1)
+WSC_BLOCKING_CALLS(OMP_CALL)
 
 #endif /* WHYSLOW_OMP_THREADS_H */

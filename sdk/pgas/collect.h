@@ -108,8 +108,9 @@ enum {
     WSC_COLLECTIVES
 };
 
-/* Synchronisation modes of UPC: WSC_SYNC_NONE, or WSC_SYNC_MODE(in, out) of WSC_ALL, WSC_MY and WSC_NO. */
-enum { WSC_ALL, WSC_MY, WSC_NO, WSC_SYNC_NONE = 9, WSC_MODES };
+/* Synchronisation modes of UPC: WSC_SYNC_NONE, or WSC_SYNC_MODE(in, out) of WSC_ALL, WSC_MY and WSC_NO. Or
+ * the collective is only begun: WSC_SYNC_LATER. */
+enum { WSC_ALL, WSC_MY, WSC_NO, WSC_SYNC_NONE = 9, WSC_SYNC_LATER, WSC_MODES };
 #define WSC_SYNC_MODE(in, out) (3 * (in) + (out))
 
 static const char *const wsc_collective_names[WSC_COLLECTIVES] = {
@@ -117,7 +118,8 @@ static const char *const wsc_collective_names[WSC_COLLECTIVES] = {
     "gather-all", "exchange", "permute", "all-reduce", "collect", "prefix-reduce", "alloc",
     "free",       "start",    "finish"};
 static const char *const wsc_mode_names[WSC_MODES] = {"all/all", "all/my", "all/no", "my/all", "my/my",
-                                                      "my/no",   "no/all", "no/my",  "no/no",  ""};
+                                                      "my/no",   "no/all", "no/my",  "no/no",  "",
+                                                      "non-blocking"};
 
 /* An operation: its name as users write it, and the kind of region, WS_REGION_BARRIER and so on. */
 typedef struct wsc_operation {

@@ -145,6 +145,37 @@ static void windows(void) {
     MPI_Group_free(&world), MPI_Group_free(&partner);
 }
 
+/* later: collectives that do not block, ended by every way to wait. */
+static void later(void) {
+    int own[2] = {me, me}, all[4] = {0}, done = 0, counts[2] = {1, 1}, places[2] = {0, 1};
+    MPI_Request request[3];
+    CALL(MPI_Ibarrier, MPI_COMM_WORLD, &request[0]);
+    CALL(MPI_Iallgather, own, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD, &request[1]);
+    CALL(MPI_Wait, &request[1], MPI_STATUS_IGNORE); /* not in the order in which they began */
+    CALL(MPI_Wait, &request[0], MPI_STATUS_IGNORE);
+    CHECK(all[0] == 0 && all[1] == 1);
+    CALL(MPI_Iscan, own, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request[0]);
+    CALL(MPI_Ireduce_scatter, own, &all[1], counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request[1]);
+    CALL(MPI_Irecv, &all[2], 1, MPI_INT, other, 20, MPI_COMM_WORLD, &request[2]);
+    CALL(MPI_Send, own, 1, MPI_INT, other, 20, MPI_COMM_WORLD);
+    CALL(MPI_Waitall, 3, request, MPI_STATUSES_IGNORE);
+    CHECK(all[0] == me && all[1] == 1 && all[2] == other);
+    CALL(MPI_Igatherv, own, 1, MPI_INT, all, counts, places, MPI_INT, 0, MPI_COMM_WORLD, &request[0]);
+    while (!done) MPI_Test(&request[0], &done, MPI_STATUS_IGNORE);
+    CHECK(me || all[1] == 1);
+    MPI_Win win;
+    MPI_Group world, partner;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &other, &partner);
+    CALL(MPI_Win_create_dynamic, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    CALL(MPI_Win_post, partner, 0, win);
+    CALL(MPI_Win_start, partner, 0, win);
+    CALL(MPI_Win_complete, win);
+    for (done = 0; !done;) MPI_Win_test(win, &done);
+    CALL(MPI_Win_free, &win);
+    MPI_Group_free(&world), MPI_Group_free(&partner);
+}
+
 /* files: the ranks write and read parts of one file. */
 static void files(void) {
     MPI_File file;
@@ -177,7 +208,7 @@ int main(int argc, char **argv) {
     static const char *const more[] = {"MPI_Psend_init", "MPI_Precv_init", "MPI_Pready", "MPI_Start"};
     for (unsigned i = 0; i < sizeof more / sizeof *more; i++) called[names++].name = more[i];
 #endif
-    messages(), persistent(), partitioned(), windows(), files();
+    messages(), persistent(), partitioned(), windows(), later(), files();
     for (int i = 0; i < MOST; i++) own[i] = called[i].times;
     MPI_Reduce(own, all, MOST, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     for (int i = 0; i < names && !me; i++) printf("%s %d\n", called[i].name, all[i]);

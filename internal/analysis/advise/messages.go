@@ -10,8 +10,9 @@ import (
 
 // Advice on messages between ranks, of MPI programs.
 
-// inMessages are the patterns of messages. Other advice is about collectives.
-var inMessages = map[string]bool{"late-sender": true, "wrong-order": true, "late-receiver": true}
+// inMessages are the patterns of messages and signals. Other advice is about collectives.
+var inMessages = map[string]bool{"late-sender": true, "wrong-order": true, "late-receiver": true,
+	"late-post": true, "early-wait": true, "late-complete": true}
 
 // ofRanks tells whether threads are called ranks.
 func (a *advisor) ofRanks() bool { return a.facts != nil && a.facts.m.MPI() }

@@ -3,6 +3,7 @@ package pattern
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
@@ -38,9 +39,13 @@ func makeCalls(m *model.Model, f *forest, g procs.Group) (*calls, error) {
 	c.call(Call{Parent: -1, Region: c.region(Region{Name: name, Kind: trace.Function.String()})}, false, 0)
 	classOf := make([]uint8, len(m.Sites))
 	for i := range classOf {
-		id, ok := classOfKind[m.Codes[m.Sites[i].Code].Kind]
-		if !ok {
+		code := &m.Codes[m.Sites[i].Code]
+		id, ok := classOfKind[code.Kind]
+		switch {
+		case !ok:
 			id = "program"
+		case code.Kind == trace.IO && strings.HasSuffix(code.Name, "sleep"):
+			id = "sleep" // usleep, nanosleep and so on
 		}
 		classOf[i] = uint8(f.index[id])
 	}
@@ -91,7 +96,21 @@ func (c *calls) thread(i int, f *forest, classOf []uint8) {
 	for k := len(t.Collectives) - 1; k >= 0; k-- {
 		if r := &t.Collectives[k]; r.Visit >= 0 {
 			class[r.Visit] = uint8(f.index[cmp.Or(classOfCollective[r.Kind], "collective")])
+			if r.Done >= 0 && class[r.Done] == classOf[t.Site[r.Done]] { // it waits for the last one begun
+				class[r.Done] = class[r.Visit]
+			}
 		}
+	}
+	message := func(visit int32) { // a call that waits for messages as well is theirs
+		if visit >= 0 {
+			class[visit] = classOf[t.Site[visit]]
+		}
+	}
+	for k := range t.Sends {
+		message(t.Sends[k].Done)
+	}
+	for k := range t.Receives {
+		message(t.Receives[k].Visit)
 	}
 	c.of[i], c.class[i] = of, class
 }

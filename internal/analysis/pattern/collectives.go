@@ -25,7 +25,10 @@ func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 	for k, e := range in.members {
 		c.Bytes += s.r.Record(e).Sent
 		c.NS += in.left[k] - in.begun[k]
-		ahead := s.ahead(e)
+		ahead := int64(0)
+		if !in.nonBlocking {
+			ahead = s.ahead(e)
+		}
 		c.AheadNS, c.HideNS = c.AheadNS+ahead, c.HideNS+min(ahead, in.left[k]-in.begun[k])
 		last, ns := s.before(e)
 		follows, between = follows && isBarrierEnd(last), max(between, ns)
@@ -60,11 +63,11 @@ func (s *search) before(e model.Member) (last *model.Collective, ns int64) {
 	if c.Notify >= 0 {
 		first, i = &t.Collectives[c.Notify], c.Notify
 	}
-	if i == 0 || first.Visit < 0 {
+	if i == 0 || first.Visit < 0 || c.NonBlocking {
 		return nil, 0
 	}
-	if last = &t.Collectives[i-1]; last.Visit < 0 || last.Instance < 0 || last.Kind == model.CollectiveNotify ||
-		!last.SameGroup(c) {
+	if last = &t.Collectives[i-1]; last.Visit < 0 || last.NonBlocking || last.Instance < 0 ||
+		last.Kind == model.CollectiveNotify || !last.SameGroup(c) {
 		return nil, 0
 	}
 	program := uint8(s.f.program)

@@ -157,12 +157,18 @@ func (s *search) times() {
 		}
 		for k := range t.Sends {
 			x := &t.Sends[k]
+			if x.Signal() {
+				continue
+			}
 			o.Sends++
 			o.Sent += x.Bytes
 			s.add(sent, call(x.Visit), i, x.Bytes)
 		}
 		for k := range t.Receives {
 			x := &t.Receives[k]
+			if x.Signal() {
+				continue
+			}
 			o.Receives++
 			o.Received += x.Bytes
 			s.add(received, call(x.Visit), i, x.Bytes)

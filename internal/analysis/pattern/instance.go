@@ -18,10 +18,13 @@ type instance struct {
 	// when each member was ready for the others: it entered the operation, or the first phase of a barrier of
 	// two
 	entered []int64
-	// when it entered the operation that it left at left: later than entered only in a barrier of two phases
+	// when it entered the operation that it left at left: later than entered only in a barrier of two phases, and
+	// where the operation does not block
 	begun []int64
 	left  []int64
 	last  int // the member that entered last
+	// nonBlocking: it only began at entered, and begun and left are those of the calls that waited for it
+	nonBlocking bool
 
 	prefix []int64 // see prefixEnter
 	before []int   // likewise: who that was
@@ -34,8 +37,9 @@ func (in *instance) load(r *model.Regions, number int) {
 	in.kind, in.sync, in.root = i.Kind, i.Sync, int(i.Root)
 	in.entered, in.begun, in.left = in.entered[:0], in.begun[:0], in.left[:0]
 	in.last, in.prefix, in.before = 0, in.prefix[:0], in.before[:0]
+	in.nonBlocking = r.Record(in.members[0]).NonBlocking
 	for k, e := range in.members {
-		t, v := &r.Threads[e.Thread], r.Record(e).Visit
+		t, v := &r.Threads[e.Thread], r.Record(e).End()
 		in.entered, in.begun, in.left = append(in.entered, r.Arrived(e)), append(in.begun, t.Enter[v]),
 			append(in.left, t.Exit[v])
 		if in.entered[k] > in.entered[in.last] {

@@ -50,6 +50,7 @@ func (s *search) waited(metric, call, thread int, ns int64, during stretch, agai
 type awaitedBy struct {
 	metric, call, late, member int
 	ns                         int64
+	until                      int64 // when the late one came
 }
 
 // settleWaits notes who was waited for in an instance, and how much of it less work of that thread could
@@ -62,7 +63,7 @@ func (s *search) settleWaits(in *instance) {
 	for _, w := range s.waits {
 		thread := int(in.members[w.late].Thread)
 		before := s.previous(in, w.late)
-		during := stretch{before.at, in.entered[w.late]}
+		during := stretch{before.at, w.until}
 		left := &s.left[w.late]
 		if *left < 0 {
 			*left = s.worked(thread, during) * int64(len(in.members)-1)
@@ -100,7 +101,7 @@ func (s *search) leftLate(before departure, waiting int32, ns int64) int64 {
 	}
 	for _, e := range s.r.MembersOf(int(before.instance)) {
 		if e.Thread == waiting {
-			behind := before.at - s.r.Threads[waiting].Exit[s.r.Record(e).Visit]
+			behind := before.at - s.r.Left(e)
 			if behind <= noCore {
 				return 0
 			}

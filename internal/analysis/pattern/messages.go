@@ -24,7 +24,7 @@ type stall struct {
 	wrong         bool  // the message came in the wrong order
 }
 
-// messages looks at every message.
+// messages looks at every message and signal.
 func (s *search) messages() {
 	r := s.r
 	lateSender, lateReceiver := int32(s.f.index["late-sender"]), int32(s.f.index["late-receiver"])
@@ -33,6 +33,10 @@ func (s *search) messages() {
 	for i, l := range r.Letters {
 		from, to := &r.Threads[l.From], &r.Threads[l.To]
 		send, receive := &from.Sends[l.Send], &to.Receives[l.Receive]
+		if send.Signal() {
+			all = s.awaitSignal(&r.Letters[i], all)
+			continue
+		}
 		sent := from.Enter[send.Visit]
 		if sent > to.Enter[receive.Visit] {
 			all = append(all, stall{l.To, receive.Visit, lateSender, sent, l.From, wrong[i]})
@@ -91,7 +95,11 @@ func (s *search) wrongOrder() []bool {
 		} else if visit(&list[i+1]) != visit(l) {
 			later, here = min(later, here), math.MaxInt64
 		}
-		sent := s.r.Threads[l.From].Enter[s.r.Threads[l.From].Sends[l.Send].Visit]
+		send := &s.r.Threads[l.From].Sends[l.Send]
+		if send.Signal() {
+			continue
+		}
+		sent := s.r.Threads[l.From].Enter[send.Visit]
 		out[i] = later < sent
 		here = min(here, sent)
 	}
@@ -171,7 +179,7 @@ func (s *search) countMessages() {
 		t := &s.r.Threads[i]
 		for k := range t.Sends {
 			x := &t.Sends[k]
-			if x.Visit < 0 {
+			if x.Visit < 0 || x.Signal() {
 				continue
 			}
 			call := s.of[i][x.Visit]

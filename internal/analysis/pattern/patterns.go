@@ -10,7 +10,7 @@ import (
 // pattern is a way in which time is lost.
 type pattern struct {
 	id      string // words.Metrics has its name
-	number  int    // in docs/pgas-patterns.md, 1 to 15; 0: none of these
+	number  int    // in docs/pgas-patterns.md, 1 to 19; 0: none of these
 	parent  string // the metric it is a part of, "" of readings
 	reading string // the metric it is another definition of
 
@@ -34,7 +34,8 @@ var patterns = []*pattern{
 	{id: "wait-at-barrier", number: 2, parent: "barrier",
 		when: isBarrier, lost: untilLast},
 	{id: "barrier-completion", number: 3, parent: "barrier",
-		when: isBarrier, lost: afterFirst, atEnd: true},
+		when: func(in *instance) bool { return isBarrier(in) && !in.nonBlocking },
+		lost: afterFirst, atEnd: true},
 	{id: "lock-contention", number: 1, parent: "lock",
 		acquired: func(a *acquisition) (from, to int64) { return a.asked, a.released }},
 	{id: "wait-at-alloc", number: 12, parent: "memory"},
@@ -72,7 +73,7 @@ var patterns = []*pattern{
 		},
 		lost: untilLast},
 	{id: "nxn-completion", number: 7, parent: "collective",
-		when: func(in *instance) bool { return in.allToAll() && in.sync.Out != model.SyncNo },
+		when: func(in *instance) bool { return in.allToAll() && in.sync.Out != model.SyncNo && !in.nonBlocking },
 		lost: afterFirst, atEnd: true},
 	{id: "sync-on-entry", number: 8, parent: "collective",
 		when:    func(in *instance) bool { return in.waitsForAll() && in.hasRoot() },
@@ -94,9 +95,14 @@ var patterns = []*pattern{
 			}
 			return max(in.entered[k], first), in.lastEnter(), in.last
 		}},
+	{id: "wait-for-progress", number: 16, parent: "collective",
+		when: func(in *instance) bool { return in.nonBlocking && !isBarrier(in) }, lost: untilProgress},
 	{id: "late-sender", number: 13, parent: "message"}, // messages.go finds these three
 	{id: "wrong-order", number: 14, parent: "late-sender"},
 	{id: "late-receiver", number: 15, parent: "message"},
+	{id: "late-post", number: 17, parent: "completion"}, // windows.go finds these three
+	{id: "early-wait", number: 18, parent: "completion"},
+	{id: "late-complete", number: 19, parent: "early-wait"},
 	{id: "wait-at-start-end", parent: "runtime",
 		when: func(in *instance) bool {
 			return in.kind == model.CollectiveStart || in.kind == model.CollectiveFinish
@@ -105,7 +111,7 @@ var patterns = []*pattern{
 
 	{id: "barrier-completion-first", number: 3,
 		reading: "barrier-completion",
-		when:    isBarrier,
+		when:    func(in *instance) bool { return isBarrier(in) && !in.nonBlocking },
 		lost: func(in *instance, k int) (from, to int64, late int) {
 			return slices.Min(in.left), in.left[k], -1
 		}},
@@ -206,6 +212,7 @@ var branches = []branch{
 	{"remote-atomic", "point-to-point", NS},
 	{"message", "point-to-point", NS},
 	{"io", "time", NS},
+	{"sleep", "time", NS},
 	{"runtime", "time", NS},
 	{"visits", "", Occ},
 	{"bytes-sent", "", Bytes},

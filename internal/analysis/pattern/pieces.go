@@ -63,7 +63,7 @@ func restOf(class, link string) Piece {
 		return Piece{Kind: Transfers, Part: cmp.Or(link, class)}
 	case "collective", "completion":
 		return Piece{Kind: Transfers, Part: class}
-	case "await", "io":
+	case "await", "io", "sleep":
 		return Piece{Kind: Waits, Part: class}
 	}
 	return Piece{Kind: Runs, Part: "runtime"}

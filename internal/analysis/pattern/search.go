@@ -107,7 +107,10 @@ func (s *search) instance() {
 		}
 		metric := s.f.pattern[number]
 		for k, e := range in.members {
-			thread, visit := int(e.Thread), s.r.Record(e).Visit
+			thread, visit := int(e.Thread), s.r.Record(e).End()
+			if in.nonBlocking && !s.waitsFor(e) {
+				continue
+			}
 			t := &s.r.Threads[thread]
 			from, to, late := in.begun[k], in.left[k], -1
 			if !p.rest {
@@ -144,7 +147,7 @@ func (s *search) instance() {
 				c.see(p, ns)
 			}
 			if waited {
-				s.waits = append(s.waits, awaitedBy{metric, call, late, k, ns})
+				s.waits = append(s.waits, awaitedBy{metric, call, late, k, ns, max(to, in.entered[late])})
 			}
 		}
 	}
@@ -167,8 +170,9 @@ func (s *search) previous(in *instance, k int) departure {
 		i = c.Notify
 	}
 	for i--; i >= 0; i-- {
-		if b := &t.Collectives[i]; b.Instance >= 0 && b.Kind != model.CollectiveNotify {
-			return departure{t.Exit[b.Visit], b.Instance}
+		b := &t.Collectives[i]
+		if b.Instance >= 0 && b.Kind != model.CollectiveNotify && t.Exit[b.End()] <= t.Enter[c.Visit] {
+			return departure{t.Exit[b.End()], b.Instance}
 		}
 	}
 	return departure{t.Start, -1}

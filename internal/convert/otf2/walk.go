@@ -35,6 +35,9 @@ func newWalk(x *exporter, l *lane, out sink) *walk {
 	}
 	for i := range t.Sends {
 		s := &t.Sends[i]
+		if s.Signal() {
+			continue // of OTF2's own events, none says this
+		}
 		w.sends[s.Visit] = append(w.sends[s.Visit], int32(i))
 		if s.Number > 0 && s.Done >= 0 {
 			w.done[s.Done] = append(w.done[s.Done], int32(i))
@@ -42,6 +45,9 @@ func newWalk(x *exporter, l *lane, out sink) *walk {
 	}
 	for i := range t.Receives {
 		r := &t.Receives[i]
+		if r.Signal() {
+			continue
+		}
 		w.receives[r.Visit] = append(w.receives[r.Visit], int32(i))
 		if w.early(r) {
 			w.posted = append(w.posted, int32(i))
@@ -53,7 +59,7 @@ func newWalk(x *exporter, l *lane, out sink) *walk {
 	})
 	for i := range t.Collectives {
 		c := &t.Collectives[i]
-		if _, ok := operations[c.Kind]; ok && c.Visit >= 0 && len(membersOf(c)) > 0 {
+		if _, ok := operations[c.Kind]; ok && c.Visit >= 0 && len(membersOf(c)) > 0 && !c.NonBlocking {
 			w.collectives[c.Visit] = int32(i)
 		}
 	}

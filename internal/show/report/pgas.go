@@ -81,7 +81,7 @@ func (p *pgas) inTime(metric int) bool { return metric == 0 || slices.Contains(p
 var functionKind = trace.Function.String()
 
 // otherWaits are metrics that are waiting without being one of the numbered patterns.
-var otherWaits = []string{"wait-at-start-end", "await", "io"}
+var otherWaits = []string{"wait-at-start-end", "await", "io", "sleep"}
 
 func isWait(m *pattern.Metric) bool { return m.Pattern > 0 || slices.Contains(otherWaits, m.ID) }
 
