@@ -52,6 +52,23 @@ func asTold(got, want int64) bool {
 	return got > want-room && got < want+room
 }
 
+// functionOf is what reports call the threads that execute a function of threads.c: by its line.
+func functionOf(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../testdata/threads/threads.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(text), "static void *"+name+"(")
+	switch {
+	case name == "":
+		return ""
+	case !found:
+		t.Fatalf("no function %s", name)
+	}
+	return fmt.Sprintf("thread threads.c:%d", strings.Count(before, "\n")+1)
+}
+
 // TestThreads records programs without OpenMP: threads are workers, a mutex is a wait for its holder, and a
 // wait for another thread is starvation by that.
 func TestThreads(t *testing.T) {
@@ -78,6 +95,19 @@ func TestThreads(t *testing.T) {
 	}
 	if got := r.because("W", "io", "", "thread threads.c:65", "pipe "); got < 5_000_000 {
 		t.Errorf("waited for a pipe %d ns:\n%+v", got, r.Causes)
+	}
+	for _, c := range []struct{ how, factor, part, producer, consumer, what string }{
+		{"rwlock", "W", "lock", "writes", "reads", "table_lock"},
+		{"barrier", "S", "", "comes_late", "comes_early", ""},
+		{"timed", "W", "lock", "holds", "gives_up", "queue_lock"},
+		{"timed-semaphore", "S", "", "fills", "awaits", ""},
+		{"fread", "W", "io", "", "streams", "pipe "},
+	} {
+		waited, r := run(c.how)
+		if got := r.because(c.factor, c.part, functionOf(t, c.producer), functionOf(t, c.consumer),
+			c.what); !asTold(got, waited) {
+			t.Errorf("%s: waited %d ns, by the program's own clock %d:\n%+v", c.how, got, waited, r.Causes)
+		}
 	}
 	for _, how := range []string{"leaves", "fork"} {
 		if _, r := run(how); r.Factors["U"].NS == 0 {

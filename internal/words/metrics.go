@@ -56,7 +56,7 @@ var Metrics = map[string]Metric{
 			"Время в вызовах, которые открывают, читают и пишут файлы."}},
 	"sleep": {Phrase{"Sleep", "Сон"},
 		Phrase{"Time in calls that sleep: sleep, usleep, nanosleep.",
-			"Время в вызовах, в которых поток спит: sleep, usleep, nanosleep."}},
+			"Время в вызовах, в которых поток спит."}},
 	"runtime": {Phrase{"Run-time system", "Исполнительная система"},
 		Phrase{"Time in the start and the end of the run-time system and its other operations.",
 			"Время инициализации и завершения исполнительной системы и прочих её операций."}},
@@ -173,11 +173,11 @@ var Metrics = map[string]Metric{
 	"late-post": {Phrase{"Late post", "Позднее открытие окна"},
 		Phrase{"Time in MPI_Win_start, or in the MPI_Win_complete after it, before the last of the targets " +
 			"entered MPI_Win_post.",
-			"Время в MPI_Win_start или в следующем за ним MPI_Win_complete до входа последней из целей в " +
-				"MPI_Win_post."}},
+			"Время в начале доступа к чужим окнам и в его конце до входа последнего из их владельцев в вызов, который " +
+				"открывает окно."}},
 	"early-wait": {Phrase{"Early wait", "Раннее ожидание"},
 		Phrase{"Time in MPI_Win_wait before the last origin of transfers entered MPI_Win_complete.",
-			"Время в MPI_Win_wait до входа последнего источника передач в MPI_Win_complete."}},
+			"Время ожидания конца доступа к окну до входа последнего источника передач в вызов, который его завершает."}},
 	"late-complete": {Phrase{"Late complete", "Позднее завершение"},
 		Phrase{"The part of it after the last transfer from that origin had ended.",
 			"Часть этого времени после конца последней передачи от этого источника."}},

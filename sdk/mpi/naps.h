@@ -1,5 +1,5 @@
-/* naps.h records calls that sleep, or read and write files, if they give the core up. Part of mpi.c. Such time
- * is no useful work, and MPI does not know of it. With OpenMP, ../omp/threads.h does the same.
+/* naps.h records calls that sleep, or read and write files, if they give the core up. Part of mpi.c. Such
+ * time is no useful work, and MPI does not know of it. With OpenMP, ../omp/threads.h does the same.
  *
  * A call is looked at when it is over: most are short, and then nothing is recorded. Threads that never
  * called MPI, and calls from within MPI or this library, are left alone. */

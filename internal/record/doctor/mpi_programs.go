@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"os/exec"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/record/pgas/collectors"
 	"github.com/whyslow/whyslow/internal/record/pgas/launch"
@@ -19,6 +20,19 @@ int main(int argc, char **argv) {
                  MPI_STATUS_IGNORE);
     MPI_Finalize();
     return got != 1;
+}
+`
+
+// trialHybrid is a program with two threads in each rank.
+const trialHybrid = `#include <mpi.h>
+int main(int argc, char **argv) {
+    int level, sum = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+#pragma omp parallel num_threads(2)
+#pragma omp atomic
+    sum++;
+    MPI_Finalize();
+    return sum < 1;
 }
 `
 
@@ -48,6 +62,35 @@ func examineMPIPrograms(ctx context.Context) []Finding {
 		return []Finding{f.bad(err.Error(), "'whyslow mpi' needs the library that records; name the compiler of"+
 			" your MPI in "+launch.MPICC)}
 	}
-	return []Finding{tryMany(ctx, f, library, trialMPI, compiler[0], mpirun, " (LD_PRELOAD)",
-		func(program string) *launch.Launch { return l.Trial(mpirun, triedRanks, program) })}
+	trialOf := func(program string) *launch.Launch { return l.Trial(mpirun, triedRanks, program) }
+	found := tryMany(ctx, f, library, trialMPI, compiler, mpirun, " (LD_PRELOAD)", trialOf)
+	if !found.OK {
+		return []Finding{found}
+	}
+	return []Finding{found, examineHybrid(ctx, compiler, mpirun, trialOf)}
+}
+
+// examineHybrid tries an MPI program with threads.
+func examineHybrid(ctx context.Context, compiler []string, mpirun string,
+	trialOf func(program string) *launch.Launch) Finding {
+	f := Finding{What: "MPI with OpenMP", OK: true}
+	if launch.FindLibomp() == "" {
+		f.Value, f.Advice = "not tried: LLVM's libomp.so.5 not found", "for 'whyslow mpi --omp', install libomp5"
+		return f
+	}
+	library, err := collectors.BuildMPI(ctx, compiler, true)
+	if err != nil {
+		return f.bad(err.Error(), "'whyslow mpi --omp' needs the library that records both")
+	}
+	var wrong error
+	found := tryMany(ctx, f, library, trialHybrid, append(slices.Clone(compiler), "-fopenmp"), mpirun,
+		" (LD_PRELOAD)", func(program string) *launch.Launch {
+			hybrid := trialOf(program)
+			_, wrong = hybrid.WithThreads()
+			return hybrid
+		})
+	if wrong != nil {
+		return f.bad(wrong.Error(), "")
+	}
+	return found
 }

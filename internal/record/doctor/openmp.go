@@ -23,20 +23,31 @@ const trialOpenMP = `int main(void) {
 }
 `
 
-// examineOpenMP tries to compile, start and record an OpenMP program. A machine may do without.
+// trialThreads is a program without OpenMP whose threads doctor records.
+const trialThreads = `#include <pthread.h>
+static void *nothing(void *arg) { return arg; }
+int main(void) {
+    pthread_t id;
+    return pthread_create(&id, 0, nothing, 0) || pthread_join(id, 0);
+}
+`
+
+// examineOpenMP tries to compile, start and record programs with threads, by OpenMP and without. A machine may
+// do without.
 func examineOpenMP(ctx context.Context) []Finding {
+	threads := tryThreads(ctx, "Threads", trialThreads, "-pthread")
 	f := Finding{What: "OpenMP", OK: true, Value: launch.FindLibomp()}
 	if f.Value == "" {
 		f.Value = "LLVM's libomp.so.5 not found: programs of gcc cannot be recorded here"
 		f.Advice = "to record them, install libomp5; programs of clang bring theirs"
-		return []Finding{f}
+		return []Finding{f, threads}
 	}
-	return []Finding{f, tryOpenMP(ctx)}
+	return []Finding{f, tryThreads(ctx, "OpenMP threads", trialOpenMP, "-fopenmp"), threads}
 }
 
-// tryOpenMP compiles a program, runs it and looks whether it was recorded.
-func tryOpenMP(ctx context.Context) Finding {
-	f := Finding{What: "OpenMP threads"}
+// tryThreads compiles a program, runs it and looks whether it was recorded.
+func tryThreads(ctx context.Context, what, source, flag string) Finding {
+	f := Finding{What: what}
 	failed := func(err error) Finding { return f.bad(err.Error(), "") }
 	library, err := collectors.Build(ctx, "omp")
 	if err != nil {
@@ -48,12 +59,12 @@ func tryOpenMP(ctx context.Context) Finding {
 	}
 	defer os.RemoveAll(dir)
 	compiler := cmp.Or(os.Getenv("CC"), "cc")
-	program, traceDir, wrong, err := trial(ctx, dir, trialOpenMP, append(strings.Fields(compiler), "-fopenmp")...)
+	program, traceDir, wrong, err := trial(ctx, dir, source, append(strings.Fields(compiler), flag)...)
 	if err != nil {
 		return failed(err)
 	}
 	if wrong != "" {
-		f.OK, f.Value = true, fmt.Sprintf("not tried: %s -fopenmp cannot compile: %s", compiler, wrong)
+		f.OK, f.Value = true, fmt.Sprintf("not tried: %s %s cannot compile: %s", compiler, flag, wrong)
 		f.Advice = "name a compiler that can in the environment variable CC"
 		return f
 	}

@@ -63,14 +63,14 @@ func examineShmem(ctx context.Context) []Finding {
 
 // tryShmem compiles a program, starts it and looks whether it was recorded.
 func tryShmem(ctx context.Context, oshrun string, v launch.Version, library string) Finding {
-	return tryMany(ctx, Finding{What: "OpenSHMEM PEs"}, library, trialSource, "oshcc", oshrun, " (LD_PRELOAD):"+
+	return tryMany(ctx, Finding{What: "OpenSHMEM PEs"}, library, trialSource, []string{"oshcc"}, oshrun, " (LD_PRELOAD):"+
 		" link them with it ('whyslow shmem --library DIR')",
 		func(program string) *launch.Launch { return launch.Trial(oshrun, v, triedRanks, program) })
 }
 
 // tryMany is tryShmem for a program that a launcher starts as several processes. loading ends a sentence
 // about libraries that are not loaded.
-func tryMany(ctx context.Context, f Finding, library, source, compiler, launcher, loading string,
+func tryMany(ctx context.Context, f Finding, library, source string, compiler []string, launcher, loading string,
 	trialOf func(program string) *launch.Launch) Finding {
 	failed := func(err error) Finding { return f.bad(err.Error(), "") }
 	dir, err := os.MkdirTemp("", "whyslow-doctor-*")
@@ -78,13 +78,13 @@ func tryMany(ctx context.Context, f Finding, library, source, compiler, launcher
 		return failed(err)
 	}
 	defer os.RemoveAll(dir)
-	program, traceDir, wrong, err := trial(ctx, dir, source, compiler)
+	program, traceDir, wrong, err := trial(ctx, dir, source, compiler...)
 	if err != nil {
 		return failed(err)
 	}
 	name := filepath.Base(launcher)
 	if wrong != "" {
-		return f.bad(compiler+" cannot compile: "+wrong,
+		return f.bad(compiler[0]+" cannot compile: "+wrong,
 			"install gcc and libopenmpi-dev, of the same version as "+name)
 	}
 	l := trialOf(program)
