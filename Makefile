@@ -111,7 +111,7 @@ SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|5_1|6|13|14)|^Test(Co
 SEQUENTIAL_IN := ./internal/analysis/slou ./internal/model ./internal/record/modules ./internal/run/engine \
 	./internal/show/api ./internal/show/live ./trace
 BENCH_LEFT := TestQuick/^(cf|size|imports|tables|page|playing|watched|follow|share|stream)$$
-MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|Interrupt|Doctor|Stderr)$$
+MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|ReportRanks|Interrupt|Doctor|Stderr)$$
 # Both tags at once: one binary of cli less. (Commas, as runtests splits at spaces.)
 MPI_TAGS    = mpi$$($(HAVE_OTF2) && echo ,otf2)
 OTF2_TESTS := ^TestScript$$/^otf2$$

@@ -116,3 +116,56 @@ func pageRegions(t *testing.T, p *pages) {
 	}
 	ru.quiet("regions in Russian")
 }
+
+// message is a run of two ranks: one sends, the other one has waited for that.
+const message = `#run {"ended":"done","settings":{"program":"MPI"},"nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":1,"workers":1}]}
+#node 0
+#code 1 MPI_Send message
+#site 1 code=1 at=p.c:1:0
+0 Global.onProgramStarted
+20000 Region.onEntered 1
+20000 Message.onSent to=1 bytes=8 tag=0 comm=0 transfer=0
+25000 Region.onExited 1
+100000 Global.onProgramFinished
+#node 1
+#code 1 MPI_Recv message
+#site 1 code=1 at=p.c:2:0
+0 Global.onProgramStarted
+10000 Region.onEntered 1
+60000 Message.onReceived from=0 bytes=8 tag=0 comm=0 receive=1 posted=50000
+60000 Region.onExited 1
+100000 Global.onProgramFinished
+`
+
+// pageMessages looks at the arrow of a message between two ranks.
+func pageMessages(t *testing.T, p *pages) {
+	dir := filepath.Join(t.TempDir(), "message.trace")
+	if err := twin.Parse(strings.NewReader(message), dir); err != nil {
+		t.Fatal(err)
+	}
+	b := p.open(t, p.serve(t, "view", dir).url+"?view=timeline&lang=en")
+	b.settle()
+	// Of the colours of all pixels a number each, canvas by canvas.
+	drawn := func() string {
+		return query[string](b, `[...document.querySelectorAll(".lanes canvas")].map(c => {
+			const x = c.getContext("2d");
+			return x ? x.getImageData(0, 0, c.width, c.height).data.reduce((a, v) => a * 31 + v | 0, 7) : 0;
+		}).join()`)
+	}
+	b.wait(`document.querySelectorAll(".lanes canvas").length > 0`)
+	before := drawn()
+	b.until("the lanes are drawn", func() bool { // and stay as they are
+		last := before
+		before = drawn()
+		return before == last
+	})
+	b.click("main button", "Messages")
+	b.until("an arrow is drawn", func() bool { return drawn() != before })
+	b.picture("messages")
+	got := query[string](b, `fetch("/api/runs/%s/arrows?from=0&to=100000&lanes=0-1").then(r => r.json()).then(
+		r => r.arrows.map(a => [a.kind, a.t0, a.t1, a.from_lane, a.to_lane, a.bytes].join()).join(";"))`, b.run())
+	if got != "message,20000,60000,0,1,8" {
+		t.Errorf("arrows: %s", got)
+	}
+	b.quiet("messages")
+}

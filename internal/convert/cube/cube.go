@@ -39,6 +39,8 @@ type file struct {
 	*pattern.Result
 	seats  []seat  // of the threads, in the order of the system tree: the columns
 	places []place // of the regions
+	// what a process is called
+	process string
 }
 
 // seat is the place of a thread in the system tree. A node of the run is a process of its rank, or a thread
@@ -131,7 +133,10 @@ func newFile(r *pattern.Result, m *model.Model) (*file, error) {
 				"order", i)
 		}
 	}
-	f := &file{Result: r, places: places(r)}
+	f := &file{Result: r, places: places(r), process: "process"}
+	if m.MPI() {
+		f.process = "rank"
+	}
 	shared := map[int]int{} // nodes of a process
 	for _, n := range m.Nodes {
 		shared[n.Process]++
@@ -269,7 +274,7 @@ func (f *file) system(d *dialect) *element {
 			hosts++
 		}
 		if newHost || f.seats[column-1].process != s.process {
-			process = start(2, processes, el("name", "process "+strconv.Itoa(s.process)),
+			process = start(2, processes, el("name", f.process+" "+strconv.Itoa(s.process)),
 				el("rank", strconv.Itoa(s.process)))
 			node.add(process)
 			processes, threads = processes+1, 0
