@@ -145,12 +145,8 @@ func pageMessages(t *testing.T, p *pages) {
 	}
 	b := p.open(t, p.serve(t, "view", dir).url+"?view=timeline&lang=en")
 	b.settle()
-	// Of the colours of all pixels a number each, canvas by canvas.
-	drawn := func() string {
-		return query[string](b, `[...document.querySelectorAll(".lanes canvas")].map(c => {
-			const x = c.getContext("2d");
-			return x ? x.getImageData(0, 0, c.width, c.height).data.reduce((a, v) => a * 31 + v | 0, 7) : 0;
-		}).join()`)
+	drawn := func() string { // all pixels, canvas by canvas
+		return query[string](b, `[...document.querySelectorAll(".lanes canvas")].map(c => c.toDataURL()).join()`)
 	}
 	b.wait(`document.querySelectorAll(".lanes canvas").length > 0`)
 	before := drawn()
