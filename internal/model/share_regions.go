@@ -53,6 +53,9 @@ func (t *Thread) shadow(m *Model) Thread {
 	}
 	for i := range t.Receives {
 		with(t.Receives[i].Visit, inside)
+		if v, ok := slices.BinarySearch(t.Enter, t.Receives[i].Posted); ok && t.Receives[i].Tag == tagPost {
+			with(int32(v), inside) // MPI_Win_start
+		}
 	}
 	operation := func(v int32) bool {
 		k := m.Codes[m.Sites[t.Site[v]].Code].Kind
