@@ -59,6 +59,7 @@ type Page struct {
 	quit    func()
 	state   State
 	changed chan struct{} // closed when the state changes
+	turns   int           // how often it was stopped or told to go on
 }
 
 // New makes a page of a run that has not begun.
@@ -102,6 +103,7 @@ func (p *Page) Serve(d *debug.Debugger, quit func()) {
 	p.mu.Unlock()
 	for stop := range d.Stops() {
 		p.change(func(s *State) {
+			p.turns++
 			s.Phase, s.Reason, s.Text, s.CF, s.Break = Stopped, string(stop.Reason), stop.Text, "", stop.Break
 			s.Node, s.Worker = -1, engine.AnyWorker
 			if stop.CF != 0 {
@@ -196,13 +198,16 @@ func (p *Page) Do(action string, text []byte) error {
 		return err
 	}
 	// It runs from now on, as the next stop may come before the action returns.
-	version := 0
-	p.change(func(s *State) { s.Phase, s.Reason, s.Text, version = Running, "", "", s.Version+1 })
+	turn := 0
+	p.change(func(s *State) {
+		p.turns++
+		s.Phase, s.Reason, s.Text, turn = Running, "", "", p.turns
+	})
 	if err = do.run(p, d, a); err == nil {
 		return nil
 	}
 	p.change(func(s *State) {
-		if s.Version == version {
+		if p.turns == turn {
 			s.Phase, s.Reason, s.Text = before.Phase, before.Reason, before.Text
 		}
 	})
