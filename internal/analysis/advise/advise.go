@@ -142,6 +142,8 @@ func (in Input) advice(f *facts) []Advice {
 		if a.openMP() {
 			a.serial()
 			a.uneven()
+			a.ofTasks()
+			a.nested()
 		}
 		if a.ofRanks() && a.Pattern != nil {
 			a.ofMessages()

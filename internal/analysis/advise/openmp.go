@@ -8,13 +8,33 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// What only OpenMP programs are told: about code outside of parallel regions, and about loops whose threads
-// do not end together. The names are those that sdk/omp gives to what it records.
+// What only OpenMP programs are told: here, about code outside of parallel regions, and about regions inside of
+// others; in openmp_loops.go and openmp_tasks.go, about loops and tasks. The names are those that sdk/omp gives to
+// what it records.
 
 const (
-	serialCode = "serial code"
-	barrier    = "barrier"
+	serialCode     = "serial code"
+	parallelRegion = "parallel region"
+	parallelThread = "parallel"
+	loopChunk      = "for"
+	barrier        = "barrier"
+	taskwait       = "taskwait"
 )
+
+// construct tells whether a code fragment is one of those constructs: the words before its place.
+func construct(code string, names ...string) bool {
+	for _, name := range names {
+		if rest, ok := strings.CutPrefix(code, name); ok && (rest == "" || rest[0] == ' ') {
+			return true
+		}
+	}
+	return false
+}
+
+// isTask tells whether a code fragment is that of explicit tasks.
+func isTask(code string) bool {
+	return construct(code, "task", "taskloop", "untied task", "final task", "undeferred task")
+}
 
 // openMP tells whether the program uses OpenMP: what it is advised to do is in that language.
 func (a *advisor) openMP() bool { return a.facts != nil && a.facts.m.OpenMP() }
@@ -56,65 +76,69 @@ func (a *advisor) serial() {
 			words.Time(all), most.Code, words.Time(most.UsefulNS)))
 }
 
-// uneven: threads wait at a barrier for the one that ends last.
-func (a *advisor) uneven() {
-	waits := func(c *slou.Cause) int64 {
-		if c.Factor != slou.FactorS.String() || c.DF != barrier || strings.HasPrefix(c.Producer, "single") ||
-			strings.HasPrefix(c.Producer, "masked") || strings.Contains(c.Producer, "task") {
-			return 0 // that is no uneven loop
-		}
-		return c.NS
-	}
-	_, all := largest(a.res.Causes, waits)
-	_, late := largest(a.res.Causes, func(c *slou.Cause) int64 {
-		if c.Factor == slou.FactorO.String() && (strings.HasPrefix(c.Consumer, "for ") ||
-			strings.HasPrefix(c.Consumer, "parallel ")) {
-			return c.NS
-		}
-		return 0
-	})
-	all -= late // who comes last because it had no core has no more to do than the others
-	c := a.top(waits, func(c *slou.Cause) [4]string { return [4]string{c.Consumer} })
-	if all <= 0 {
+// nested: parallel regions inside of others take longer to begin and to end than they are worth.
+func (a *advisor) nested() {
+	if a.replay == nil {
 		return
 	}
-	where, evidence := c.Consumer, map[string]any{"consumer": c.Consumer, "waited_ns": all}
-	remedy := words.Say("Hand out its iterations at run time: `schedule(dynamic)` or `schedule(guided)`.",
-		"Раздавайте итерации по ходу дела: `schedule(dynamic)` или `schedule(guided)`.")
-	if loop, shares := a.loop(c.Consumer); loop != nil {
-		where = loop.Code
-		evidence["loop"] = loop.Code
-		if loop.Count > shares {
-			remedy = words.Say("The last chunks take long: make chunks smaller, or begin with the longest iterations.",
-				"Последние порции длинные: уменьшите порции или начинайте с самых долгих итераций.")
+	m := a.facts.m
+	began, ended := a.lifetimes()
+	lost, count, sites := int64(0), int64(0), map[string]int64{}
+	inner := make([]bool, len(m.Created)) // regions inside of others
+	name := func(cf model.CF) string { return m.Codes[m.CodeOf(cf)].Name }
+	for i, parent := range m.Parent {
+		if parent != 0 && construct(name(model.CF(i)), parallelRegion) && !construct(name(parent), serialCode) {
+			inner[i] = true
+			count++
 		}
 	}
-	a.addTime("uneven-loop", all, words.Say("If all threads came to the barriers at the same time, the run would end "+
-		"that much sooner.", "Если бы все потоки приходили к барьерам одновременно, запуск закончился бы на столько "+
-		"же раньше."), evidence, words.Say(
-		"Threads waited %s (%s) at barriers for the slowest one, mostly after `%s`: some of its iterations take longer "+
-			"than others. %s",
-		"Потоки ждали самого медленного у барьеров %s (%s), больше всего после `%s`: одни итерации дольше других. %s",
-		words.Time(all), a.share(all), where, remedy))
-}
-
-// loop is the loop with most useful time in a parallel region, by the code fragment of its implicit tasks, nil
-// if none is recorded; shares is how many CFs it has if every thread has one share each time.
-func (a *advisor) loop(region string) (loop *slou.Fragment, shares int64) {
-	m := a.facts.m
-	inside, threads := map[string]bool{}, map[model.CF]bool{}
-	for i, parent := range m.Parent {
-		if parent == 0 || m.Codes[m.CodeOf(parent)].Name != region {
+	for i, region := range m.Parent {
+		if region == 0 || !inner[region] || began[i] == model.None || m.Created[region] == model.None {
 			continue
 		}
-		threads[parent] = true
-		inside[m.Codes[m.CodeOf(model.CF(i))].Name] = true
+		code := name(model.CF(i))
+		ns := max(began[i]-m.Created[region], 0)
+		if own, ok := m.Execution(region, 1); ok {
+			ns += max(m.EndOf(own)-max(ended[i], began[i]), 0)
+		}
+		lost, sites[code] = lost+ns, sites[code]+ns
 	}
-	for i := range a.res.Fragments {
-		f := &a.res.Fragments[i]
-		if inside[f.Code] && strings.HasPrefix(f.Code, "for ") && (loop == nil || f.UsefulNS > loop.UsefulNS) {
-			loop = f
+	if count < 2 {
+		return
+	}
+	code, _ := most(sites, strings.Compare)
+	a.addTime("nested-regions", lost, words.Say("Without the inner regions, their threads would have that much more "+
+		"time.", "Без внутренних областей у их потоков было бы на столько больше времени."),
+		map[string]any{"code": code, "count": count, "lost_ns": lost}, words.Say(
+			"%s began inside of others, mostly `%s`. Their threads spent %s (%s) beginning, and waiting for the last "+
+				"one. Share the work among the threads of the outer region: `collapse`, or tasks. Or allow one level "+
+				"only: `OMP_MAX_ACTIVE_LEVELS=1`.",
+			"Внутри других начато %s, больше всего — `%s`. Их потоки потратили %s (%s), начинаясь и ожидая последнего. "+
+				"Разделите работу между потоками внешней области: `collapse` или задачи. Или разрешите только один "+
+				"уровень: `OMP_MAX_ACTIVE_LEVELS=1`.",
+			words.Number{N: count, What: regions}, code, words.Time(lost), a.share(lost)))
+}
+
+var regions = words.Noun{One: "parallel region", More: "parallel regions",
+	Russian: [3]string{"параллельная область", "параллельные области", "параллельных областей"}}
+
+// lifetimes gives, by CF, when its first execution began (None: there is none), and when the last one of it or
+// of what it has created has ended.
+func (a *advisor) lifetimes() (began, ended []int64) {
+	m := a.facts.m
+	began, ended = model.Make[int64](m, len(m.Created)), model.Make[int64](m, len(m.Created))
+	for i := range began {
+		began[i], ended[i] = model.None, model.None
+	}
+	for e, cf := range m.ExecCF {
+		if began[cf] == model.None || m.ExecStart[e] < began[cf] {
+			began[cf] = m.ExecStart[e]
+		}
+		end := m.EndOf(e)
+		ended[cf] = max(ended[cf], end)
+		if p := m.Parent[cf]; p != 0 {
+			ended[p] = max(ended[p], end)
 		}
 	}
-	return loop, int64(len(threads))
+	return began, ended
 }

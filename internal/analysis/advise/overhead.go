@@ -128,10 +128,13 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	times = max(min(times, f.Count/max(a.workers, 1)), 1) // every worker still needs one
 	evidence["times"] = times
 	more := words.Say("give each CF more to do", "дайте каждому больше работы")
-	if a.openMP() {
-		more = words.Say("create no tasks below a certain size (clauses `if` and `final`; `grainsize` of a "+
-			"`taskloop`)",
-			"не создавайте задач меньше некоторого размера (`if` и `final`, у `taskloop` — `grainsize`)")
+	if a.openMP() && construct(f.Code, loopChunk) {
+		more = words.Say("make chunks larger, with `schedule(dynamic, %[1]d)` for example, or use `schedule(static)`",
+			"увеличьте порции, например `schedule(dynamic, %[1]d)`, или используйте `schedule(static)`", times)
+	} else if a.openMP() {
+		more = words.Say("create no tasks below a certain size (clauses `if` and `final`; `grainsize` of a `taskloop`)%s",
+			"не создавайте задач меньше некоторого размера (`if` и `final`, у `taskloop` — `grainsize`)%s",
+			a.cutOff(f, times, evidence))
 	}
 	text := words.Say("%s A CF of %s works for %s on average and costs %s to run (%s): %s.",
 		"%s Один ФВ %s исполняется в среднем %s, а накладные расходы на него — %s (всего %s): %s.",
@@ -323,11 +326,16 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 		evidence["holder"] = holder
 		heldBy = words.Say(", held most by %s,", ", который чаще всего занимал %s,", a.named(holder))
 	}
+	mend := words.Say("Hold it for less time, or give each worker its own.",
+		"Занимайте его на меньшее время или дайте каждому рабочему потоку свой.")
+	if a.openMP() && construct(name, "critical") {
+		mend = words.Say("If it only adds to a value or compares with it, use a `reduction`, or `atomic`. Otherwise do "+
+			"less inside of it.", "Если там значение только накапливается или сравнивается, используйте `reduction` или "+
+			"`atomic`. Иначе выполняйте внутри меньше.")
+	}
 	a.addTime("contention", ns, bound, evidence, words.Say(
-		"Workers waited %s (%s) for each other, mostly at `%s` (%s)%s and mostly in %s. Hold it for less time, or "+
-			"give each worker its own.",
-		"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s)%s чаще всего в %s. Занимайте его на "+
-			"меньшее время или дайте каждому рабочему потоку свой.",
-		words.Time(ns), a.share(ns), name, words.Time(at), heldBy, a.named(c.Consumer))).
+		"Workers waited %s (%s) for each other, mostly at `%s` (%s)%s and mostly in %s. %s",
+		"Рабочие потоки ждали друг друга %s (%s): дольше всего на `%s` (%s)%s чаще всего в %s. %s",
+		words.Time(ns), a.share(ns), name, words.Time(at), heldBy, a.named(c.Consumer), mend)).
 		by(a.without(f, others))
 }

@@ -314,6 +314,11 @@ func (a *advisor) parallelism() {
 		if other := a.had("distribution", "order"); other != nil {
 			wall -= other.GainWallNS // the same time
 		}
+		for _, id := range []string{"serial-code", "uneven-loop", "one-creator", "taskwait", "wide-depend"} {
+			if other := a.had(id); other != nil {
+				wall -= other.GainWallNS // likewise
+			}
+		}
 		total = wall * a.workers
 		bound = words.Say("Even with every CF of `%s` divided into %d that run in parallel, the run takes at "+
 			"least %s.",
