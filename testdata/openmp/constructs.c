@@ -1,6 +1,6 @@
-/* constructs: every construct of OpenMP, each for a time that it spins. A line with a construct ends with what is
- * to be found in the report: how often, and how many microseconds in all. The program counts what it executes by
- * itself, and prints the sums. Words on the command line say how it ends. */
+/* constructs: every construct of OpenMP, each for a time that it spins. A line with a construct ends with what
+ * is to be found in the report: how often, and how many microseconds in all. The program counts what it
+ * executes by itself, and prints the sums. A word on the command line says how it ends. */
 #include "spin.h"
 #include <omp.h>
 #include <signal.h>
@@ -26,40 +26,40 @@ static int tasks(const char *how) {
     {
 #pragma omp taskgroup
         for (int i = 0; i < 4; i++) {
-#pragma omp task /* = task 4 8000 */
-            work(2000);
+#pragma omp task /* = task 4 16000 */
+            work(4000);
         }
-#pragma omp taskloop grainsize(3) /* = taskloop 4 12000 */
-        for (int i = 0; i < 12; i++) work(1000);
-#pragma omp task if (0) /* = undeferred task 1 2000 */
-        work(2000);
-#pragma omp task final(1) /* = final task 1 3000 */
+#pragma omp taskloop grainsize(3) /* = taskloop 4 24000 */
+        for (int i = 0; i < 12; i++) work(2000);
+#pragma omp task if (0) /* = undeferred task 1 4000 */
+        work(4000);
+#pragma omp task final(1) /* = final task 1 6000 */
         {
-#pragma omp task /* = undeferred final task 1 2000 */
-            work(2000);
-            work(3000);
+#pragma omp task /* = final task 1 4000 */
+            work(4000);
+            work(6000);
         }
-#pragma omp task mergeable /* = task 1 2000 */
-        work(2000);
-#pragma omp task untied /* = untied task 1 2000 */
-        work(2000);
-#pragma omp task depend(out : x) /* = task 1 2000 */
+#pragma omp task mergeable /* = task 1 4000 */
+        work(4000);
+#pragma omp task untied /* = untied task 1 4000 */
+        work(4000);
+#pragma omp task depend(out : x) /* = task 1 4000 */
         {
-            work(2000);
+            work(4000);
             x = 1;
         }
-#pragma omp task depend(in : x) depend(out : y) /* = task 1 2000 */
+#pragma omp task depend(in : x) depend(out : y) /* = task 1 4000 */
         {
-            work(2000);
+            work(4000);
             y = x + 1;
         }
 #pragma omp taskwait depend(in : y)
         if (y != 2) abort();
-#pragma omp task detach(event) /* = task 1 2000 */
-        work(2000);
-#pragma omp task /* = task 1 2000 */
+#pragma omp task detach(event) /* = task 1 4000 */
+        work(4000);
+#pragma omp task /* = task 1 4000 */
         {
-            work(2000);
+            work(4000);
             omp_fulfill_event(event);
             if (!strcmp(how, "exit")) exit(7);
             if (!strcmp(how, "crash")) raise(SIGSEGV);
@@ -72,9 +72,9 @@ static int tasks(const char *how) {
 #pragma omp taskwait
 #pragma omp taskgroup
         {
-#pragma omp task /* = task 1 2000 */
+#pragma omp task /* = task 1 4000 */
             {
-                work(2000);
+                work(4000);
 #pragma omp cancel taskgroup
                 work(1000000);
             }
@@ -83,37 +83,38 @@ static int tasks(const char *how) {
     return counted - before;
 }
 
+/* loops is called twice: what is told here is the sum. */
 static int loops(int threads) {
     int sum = 0, before = counted;
     omp_set_num_threads(threads);
 #pragma omp parallel reduction(+ : sum)
     {
-#pragma omp for schedule(dynamic, 2) /* = for 5 10000 */
+#pragma omp for schedule(dynamic, 2) /* = for 10 20000 */
         for (int i = 0; i < 10; i++) work(1000);
-#pragma omp for schedule(guided, 10) /* = for 1 5000 */
+#pragma omp for schedule(guided, 10) /* = for 2 10000 */
         for (int i = 0; i < 10; i++) work(500);
-#pragma omp for ordered schedule(dynamic, 1) /* = for 6 6000 */
+#pragma omp for ordered schedule(dynamic, 1) /* = for 12 12000 */
         for (int i = 0; i < 6; i++) {
 #pragma omp ordered
             work(1000);
         }
-#pragma omp sections /* = sections 2 4000 */
+#pragma omp sections /* = sections 4 8000 */
         {
             work(2000);
 #pragma omp section
             work(2000);
         }
-#pragma omp single /* = single 1 2000 */
+#pragma omp single /* = single 2 4000 */
         work(2000);
-#pragma omp masked /* = masked 1 2000 */
+#pragma omp masked /* = masked 2 4000 */
         work(2000);
-#pragma omp for schedule(dynamic, 1) /* = for 2 4000 */
+#pragma omp for schedule(dynamic, 1) /* = for 4 8000 */
         for (int i = 0; i < 2; i++) {
             work(2000);
             sum += i;
         }
     }
-    return counted - before + sum;
+    return counted - before + sum; /* sum is 1 */
 }
 
 static int locks(void) {
