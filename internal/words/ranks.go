@@ -30,27 +30,30 @@ func replaced(word *regexp.Regexp, s string, by map[string]string) string {
 }
 
 // OfRanks is the text with ranks in place of threads. Names of the program are arguments, and stay.
-func (t Text) OfRanks() Text {
-	out := Text{t.forms.OfRanks(), make([]any, len(t.args))}
+func (t Text) OfRanks() Text { return t.each(Phrase.OfRanks, Noun.ofRanks) }
+
+func (w Noun) ofRanks() Noun {
+	w.One, w.More = Phrase{w.One, ""}.OfRanks()[English], Phrase{w.More, ""}.OfRanks()[English]
+	for i := range w.Russian {
+		w.Russian[i] = Phrase{"", w.Russian[i]}.OfRanks()[Russian]
+	}
+	return w
+}
+
+// each is the text with other words in its formats, those of its arguments included.
+func (t Text) each(phrase func(Phrase) Phrase, noun func(Noun) Noun) Text {
+	out := Text{phrase(t.forms), make([]any, len(t.args))}
 	for i, a := range t.args {
 		switch a := a.(type) {
 		case Text:
-			out.args[i] = a.OfRanks()
+			out.args[i] = a.each(phrase, noun)
+		case Phrase:
+			out.args[i] = phrase(a)
 		case Number:
-			out.args[i] = a.OfRanks()
+			out.args[i] = Number{a.N, noun(a.What)}
 		default:
 			out.args[i] = a
 		}
 	}
 	return out
-}
-
-// OfRanks is the number with ranks in place of threads.
-func (n Number) OfRanks() Number {
-	w := &n.What
-	w.One, w.More = Phrase{w.One, ""}.OfRanks()[English], Phrase{w.More, ""}.OfRanks()[English]
-	for i := range w.Russian {
-		w.Russian[i] = Phrase{"", w.Russian[i]}.OfRanks()[Russian]
-	}
-	return n
 }

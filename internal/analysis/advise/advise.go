@@ -69,6 +69,7 @@ type Advice struct {
 	text, gain, bound words.Text
 	predicted         words.Text
 	ranks             bool    // the title speaks of ranks, not of threads
+	tasks             bool    // the title speaks of tasks, not of CFs
 	remedy            *remedy // nil: it cannot be simulated
 	weighs            int64   // ns; advice that saves nothing comes before what saves less than this
 }

@@ -124,6 +124,9 @@ func (a *advisor) finished() []Advice {
 		if x := &a.list[i]; a.ofRanks() {
 			x.text, x.bound, x.ranks = x.text.OfRanks(), x.bound.OfRanks(), true
 		}
+		if x := &a.list[i]; a.openMP() {
+			x.text, x.bound, x.tasks = x.text.OfTasks(), x.bound.OfTasks(), true
+		}
 	}
 	a.sort()
 	for i, x := range a.list {
@@ -137,6 +140,9 @@ func (x Advice) In(l words.Lang) Advice {
 	title := titles[x.ID]
 	if x.ranks {
 		title = title.OfRanks()
+	}
+	if x.tasks {
+		title = title.OfTasks()
 	}
 	x.Title, x.Text, x.Gain, x.Bound = title[l], x.text.In(l), x.gain.In(l), x.bound.In(l)
 	x.Predicted = x.predicted.In(l)

@@ -68,7 +68,7 @@ var stepMeanings = map[string]words.Phrase{
 func (s speaker) stepOf(id string) (name, meaning string) {
 	for i := range words.AllParts {
 		if p := &words.AllParts[i]; p.Step[words.English] == id {
-			return p.Step.In(s.lang), p.Left.In(s.lang)
+			return s.in(p.Step.With()), s.in(p.Left.With())
 		}
 	}
 	return id, s.phrase(stepMeanings, id)

@@ -36,7 +36,7 @@ func (a *author) blame() {
 	if len(b.Waits) > 0 {
 		var list []string
 		for i := range b.Waits {
-			list = append(list, sentence(b.Waits[i].Story().In(a.lang)))
+			list = append(list, sentence(a.in(b.Waits[i].Story())))
 		}
 		a.heading("The longest waits")
 		a.add(block{List: list[:min(len(list), few)]})
@@ -120,7 +120,7 @@ func (s speaker) doing(d blame.Doing) string {
 	}
 	for i := range words.AllParts {
 		if p := &words.AllParts[i]; p.Doing != (words.Phrase{}) && p.ActivityName() == d.Activity {
-			return p.Doing.In(s.lang)
+			return s.in(p.Doing.With())
 		}
 	}
 	return s.phrase(doingWords, d.Activity)

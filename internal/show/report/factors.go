@@ -162,7 +162,7 @@ func shade(class string, i int) string {
 
 // inWords explains a part of a factor between two texts; "" where its name says all.
 func (s speaker) inWords(factor, part, before, after string) string {
-	if meaning := words.Meaning(factor, part).In(s.lang); meaning != "" {
+	if meaning := s.in(words.Meaning(factor, part).With()); meaning != "" {
 		return before + meaning + after
 	}
 	return ""

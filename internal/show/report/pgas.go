@@ -31,6 +31,9 @@ func (a *Everything) onlyRegions() bool {
 // ofRanks tells whether the threads are the ranks of an MPI program.
 func (a *Everything) ofRanks() bool { return a.model != nil && a.model.MPI() }
 
+// ofTasks tells whether CFs are the tasks of an OpenMP program, or parts of them.
+func (a *Everything) ofTasks() bool { return a.model != nil && a.model.OpenMP() }
+
 // pgas is a pattern.Result with the sums that the report shows.
 type pgas struct {
 	*pattern.Result

@@ -6,6 +6,18 @@ import "github.com/whyslow/whyslow/internal/words"
 type speaker struct {
 	lang  words.Lang
 	ranks bool // threads are the ranks of an MPI program
+	tasks bool // CFs are tasks of an OpenMP program, or parts of them
+}
+
+// in writes a text in the words of the program.
+func (s speaker) in(text words.Text) string {
+	if s.ranks {
+		text = text.OfRanks()
+	}
+	if s.tasks {
+		text = text.OfTasks()
+	}
+	return text.In(s.lang)
 }
 
 // say is words.Say with a format of the catalogue; what is not there, such as a name, is the same in every
@@ -15,20 +27,16 @@ func (s speaker) say(format string, args ...any) string {
 	if both[words.Russian] == "" {
 		both = words.Phrase{format, format}
 	}
-	text := both.With(args...)
-	if s.ranks {
-		text = text.OfRanks()
-	}
-	return text.In(s.lang)
+	return s.in(both.With(args...))
 }
 
 // factor is the name of a factor by its letter.
-func (s speaker) factor(letter string) string { return words.FactorName(letter).In(s.lang) }
+func (s speaker) factor(letter string) string { return s.in(words.FactorName(letter).With()) }
 
 // phrase is what a list says of a name; what is not there stands for itself.
 func (s speaker) phrase(list map[string]words.Phrase, name string) string {
 	if p, ok := list[name]; ok {
-		return p.In(s.lang)
+		return s.in(p.With())
 	}
 	return name
 }

@@ -157,7 +157,7 @@ func (a *author) groupName(by string, x *slou.Group) string {
 	case x.Joined > 0:
 		return a.say("%s", counted(x.Joined, "other"))
 	case x.Rest && (by == "node" || by == "worker"):
-		return slou.PartExtra.Info().Means.In(a.lang)
+		return a.in(slou.PartExtra.Info().Means.With())
 	case x.Rest && by == "code" && a.onlyRegions():
 		return a.say("before its start, after its end")
 	case x.Rest && by == "code":
