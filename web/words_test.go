@@ -54,6 +54,13 @@ func TestWordsAreCurrent(t *testing.T) {
 	for name, p := range words.Parts {
 		parts[name] = inBoth(func(l words.Lang) any { return p.In(l) })
 	}
+	ofTasks := inBoth(func(l words.Lang) any { // JavaScript writes groups as $1
+		var list [][2]string
+		for _, w := range words.TaskWords[l] {
+			list = append(list, [2]string{w[0], strings.ReplaceAll(w[1], "${1}", "$1")})
+		}
+		return list
+	})
 	text := []byte("// Written by go generate ./web from internal/words, which says these words in reports too. " +
 		"Do not edit.\n")
 	for _, table := range []struct {
@@ -64,7 +71,7 @@ func TestWordsAreCurrent(t *testing.T) {
 		{"byteUnits", inBoth(func(l words.Lang) any { return words.ByteUnits[l] })},
 		{"perSecond", inBoth(func(l words.Lang) any { return words.PerSecond[l] })},
 		{"gainsOverlap", inBoth(func(l words.Lang) any { return words.GainsOverlap[l] })},
-		{"nouns", forms}, {"factors", factors}, {"parts", parts},
+		{"nouns", forms}, {"factors", factors}, {"parts", parts}, {"taskWords", ofTasks},
 	} {
 		text = append(text, "\nexport const "+table.name+" = {\n"...)
 		for _, key := range slices.Sorted(maps.Keys(table.of)) {

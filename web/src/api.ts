@@ -29,7 +29,7 @@ export interface RunSummary {
 export interface Run extends RunSummary {
   lanes: Lane[]; // by number of the lane
   codes: Code[]; // by number; codes[0] is the unknown one
-  info: Record<string, unknown>; // run.json
+  info: { settings?: Record<string, string>; [more: string]: unknown }; // run.json
   kinds: { event: string; count: number }[]; // of events, standard and user-defined, most frequent first
   span: [number, number]; // in which single CFs can be shown; the whole run unless memory is short
 }

@@ -4,6 +4,7 @@
 
 import { scaleOf } from "./axis";
 import { app } from "./state.svelte";
+import { inTerms } from "./terms.svelte";
 import * as units from "./units";
 import type { Noun, Unit } from "./units";
 import { factors as factorTable, parts as partNames } from "./words.gen";
@@ -18,7 +19,12 @@ export function dictionary<T extends Record<string, Entry>>(
   en: T, ru: { [K in keyof T]: Like<T[K]> },
 ): { readonly [K in keyof T]: Like<T[K]> } {
   const words: Record<units.Lang, unknown> = { en, ru };
-  return new Proxy(en, { get: (_, key) => (words[app.lang] as Record<PropertyKey, unknown>)[key] }) as never;
+  return new Proxy(en, { get: (_, key) => {
+    const entry = (words[app.lang] as Record<PropertyKey, unknown>)[key];
+    if (typeof entry === "string") return inTerms(entry, app.lang);
+    if (typeof entry !== "function") return entry;
+    return (...args: never[]) => inTerms((entry as (...args: never[]) => string)(...args), app.lang, args);
+  } }) as never;
 }
 
 export const duration = (ns: number | null): string => (ns === null ? "-" : units.formatDuration(ns,
@@ -32,7 +38,8 @@ export const value = (v: number | null, unit: Unit): string =>
   v === null || v === undefined ? "-" : units.formatValue(v, unit, app.lang);
 
 /** "1 CF", "3 CFs"; in Russian with three forms. */
-export const counted = (n: number, noun: Noun): string => units.formatNumber(n, noun, app.lang);
+export const counted = (n: number, noun: Noun): string =>
+  inTerms(units.formatNumber(n, noun, app.lang), app.lang);
 
 /** A time on the axis, with enough digits to distinguish two pixels of the visible interval. */
 export function moment(t: number): string {
@@ -105,14 +112,18 @@ export const common = dictionary(
 );
 
 /** The entry of Go's table for a name, in the current language. */
-const named = (table: Record<string, Record<units.Lang, string>>, name: string) => table[name]?.[app.lang];
+function named(table: Record<string, Record<units.Lang, string>>, name: string): string | undefined {
+  const word = table[name]?.[app.lang];
+  return word === undefined ? word : inTerms(word, app.lang);
+}
 
 const isFactor = (f: string): f is Factor => f in factorTable;
 
 /** A factor in words. A name that is no factor is returned as it is. */
-export const factorName = (f: string): string => (isFactor(f) ? factorTable[f].name[app.lang] : f);
+export const factorName = (f: string): string =>
+  (isFactor(f) ? inTerms(factorTable[f].name[app.lang], app.lang) : f);
 
-export const factorHint = (f: Factor): string => factorTable[f].hint[app.lang];
+export const factorHint = (f: Factor): string => inTerms(factorTable[f].hint[app.lang], app.lang);
 
 /** Whether a factor is cut out of a worker's time before the rest is divided: its time is always known. */
 export const isCutOut = (f: string): boolean => isFactor(f) && factorTable[f].cutOut;

@@ -4,6 +4,7 @@ import type { Code, Run, RunSummary, Update } from "../api";
 import { get, listen, runPath, ApiError } from "./client";
 import { common } from "./i18n";
 import { app } from "./state.svelte";
+import { terms } from "./terms.svelte";
 import { toast } from "./toast.svelte";
 
 export const runs = $state<{ list: RunSummary[]; loaded: boolean; connected: boolean }>({ list: [],
@@ -46,6 +47,7 @@ export function follow(): void {
       try {
         const run = await get<Run>(runPath(), {}, control.signal);
         current.run = run;
+        terms.tasks = /OpenMP|^threads$/.test(run.info.settings?.program ?? "");
         current.error = null;
         app.grown(Math.max(run.wall_ns, current.update?.wall_ns ?? 0), current.update?.state ?? run.state);
       } catch (e) {

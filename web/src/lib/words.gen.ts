@@ -125,3 +125,8 @@ export const parts = {
   "wait-inside-residual": {"en":"unexplained time inside collectives","ru":"необъяснённое время в коллективных операциях"},
   "wrong-order": {"en":"messages in wrong order","ru":"сообщения не в том порядке"},
 };
+
+export const taskWords = {
+  "en": [["(^|[.?!] )CFs\\b","$1Tasks"],["(^|[.?!] )CF\\b","$1Task"],["(^|[.?!] )DFs\\b","$1Dependences"],["(^|[.?!] )DF\\b","$1Dependence"],["\\bCFs\\b","tasks"],["\\bCF\\b","task"],["\\bDFs\\b","dependences"],["\\bDF\\b","dependence"],["\\bWorker(s?)\\b","Thread$1"],["\\bworker(s?)\\b","thread$1"],["\\bCode fragment(s?)\\b","Construct$1"],["\\bcode fragment(s?)\\b","construct$1"]],
+  "ru": [["Рабоч[а-я]+ поток","Поток"],["рабоч[а-я]+ поток","поток"]],
+};
