@@ -1,5 +1,5 @@
-/* constructs: every construct of OpenMP, each for a time that it spins. A line with a construct ends with what
- * is to be found in the report: how often, and how many microseconds in all. The program counts what it
+/* constructs: every construct of OpenMP, each for a time that it spins. A line with a construct ends with
+ * what the report should have: how often, and how many microseconds in all. The program counts what it
  * executes by itself, and prints the sums. A word on the command line says how it ends. */
 #include "spin.h"
 #include <omp.h>

@@ -153,7 +153,9 @@ func (a *advisor) schedules() *schedule {
 // take adds what a loop took each time that a region came to it. A thread that begins again with no later
 // iteration than its last has come to the loop again: then all others have, too, since they waited for it.
 func (s *schedule) take(list []chunk, threads int) {
-	slices.SortFunc(list, func(x, y chunk) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.first, y.first)) })
+	slices.SortFunc(list, func(x, y chunk) int {
+		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.first, y.first))
+	})
 	last := map[model.CF]int64{}
 	from := 0
 	for i, c := range list {
@@ -203,7 +205,9 @@ func newIterations(list []chunk) iterations {
 
 // between is how long the iterations from one up to but not including another took.
 func (it iterations) between(from, to int64) (ns int64) {
-	i, found := slices.BinarySearchFunc(it.chunks, from, func(c chunk, at int64) int { return cmp.Compare(c.first, at) })
+	i, found := slices.BinarySearchFunc(it.chunks, from, func(c chunk, at int64) int {
+		return cmp.Compare(c.first, at)
+	})
 	if !found {
 		i--
 	}
