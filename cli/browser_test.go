@@ -62,7 +62,7 @@ func TestPage(t *testing.T) {
 		{"whatif", pageWhatIf}, {"sql", pageSQL}, {"decisions", pageDecisions}, {"runs", pageRuns},
 		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
 		{"debug", pageDebug},
-		{"moment", pageMoment}, {"site", pageSite}, {"messages", pageMessages},
+		{"moment", pageMoment}, {"site", pageSite}, {"messages", pageMessages}, {"openmp", pageOpenMP},
 		{"pictures", pagePictures},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -111,6 +111,13 @@ export const common = dictionary(
   },
 );
 
+/** Words that the server gives in both languages. */
+export function said(both: Record<units.Lang, string>): string;
+export function said(both: Record<units.Lang, string> | undefined): string | undefined;
+export function said(both: Record<units.Lang, string> | undefined): string | undefined {
+  return both && inTerms(both[app.lang], app.lang);
+}
+
 /** The entry of Go's table for a name, in the current language. */
 function named(table: Record<string, Record<units.Lang, string>>, name: string): string | undefined {
   const word = table[name]?.[app.lang];
