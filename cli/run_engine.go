@@ -252,7 +252,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	var outcome error
 	if c.Speaks() {
 		if err := o.order.tell(io, o.quiet); err != nil {
-			io.Tell(err)
+			_ = io.Tell(err) // the run ended as it did
 		}
 		if res != nil && res.Unplaced > 0 && o.place != "" {
 			io.Say("warning: %s lists no node for %d CFs of its statements: their locators placed them",

@@ -58,7 +58,8 @@ func Main(formats []Format, folder fs.FS) (f Format, name string, ok bool) {
 			for _, name := range names {
 				if file, err := folder.Open(name); err == nil {
 					_, ok := Find([]Format{f}, bufio.NewReaderSize(file, HeadBytes))
-					if file.Close(); ok {
+					_ = file.Close() // it was only read
+					if ok {
 						return f, name, true
 					}
 				}

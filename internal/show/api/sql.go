@@ -75,7 +75,7 @@ func runSQL(ctx context.Context, source *tables.Source, text string, rows int) (
 	defer db.Close() //nolint:errcheck // nothing was written
 	results := sql.Results{MostRows: rows, MostBytes: queryBytes}
 	err = db.Run(ctx, text, &results)
-	if err != nil && context.Cause(ctx) == tooLong {
+	if err != nil && errors.Is(context.Cause(ctx), tooLong) {
 		err = tooLong
 	}
 	return results.List, err

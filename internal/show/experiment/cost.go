@@ -86,7 +86,6 @@ type place struct {
 	whyslow  string
 	programs string // folder of examples
 	scratch  string
-	disk     int // KB a second of a disk that is busy for a part of the run; 0: not known yet
 }
 
 // planCost returns the experiments on costs that are named, without runs.

@@ -3,6 +3,7 @@ package chromium
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -60,7 +61,7 @@ func start(ctx context.Context, programs []string) (context.Context, context.Can
 func ForTest(ctx context.Context, t testing.TB) context.Context {
 	t.Helper()
 	browser, end, err := start(ctx, append([]string{shell}, whole...))
-	if err == exec.ErrNotFound {
+	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("there is no chromium to look at the page with")
 	}
 	if err != nil {

@@ -139,7 +139,7 @@ func (r *reader) proc(id exptrace.ProcID) (*proc, error) {
 	p := r.procs[id]
 	if p == nil {
 		if id < 0 || id >= foreign.MostWorkers {
-			return nil, fmt.Errorf("P %d: there cannot be more than %d", id, foreign.MostWorkers)
+			return nil, fmt.Errorf("processor P%d: there cannot be more than %d", id, foreign.MostWorkers)
 		}
 		p = &proc{stream: &stream{r.node.Worker(int(id), r.start), r.start}}
 		r.procs[id] = p

@@ -139,7 +139,7 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 			if err != nil {
 				return err
 			}
-			defer f.Close()
+			defer f.Close() //nolint:errcheck // it is only read
 			if err := add(f, name); err != nil {
 				return err
 			}

@@ -151,7 +151,8 @@ func (r *run) beside(ctx context.Context, to *foreign.Run) error {
 			return err
 		}
 		err = file.read(foreign.NewLines(ctx, f, file.name))
-		if f.Close(); err != nil {
+		_ = f.Close() // it was only read
+		if err != nil {
 			return err
 		}
 	}

@@ -47,20 +47,19 @@ type fact struct {
 
 type writer struct {
 	*run
-	to       *foreign.Run
-	ctx      context.Context
-	order    []int32 // executed tasks, by start
-	flows    []flow  // by task
-	current  []version
-	count    []int64 // by piece: versions so far
-	byTag    map[tagKey]int32
-	shared   map[int64]int32 // by tag: the first piece of it
-	labels   []label         // by piece
-	proxies  []int32         // by task without execution: that which stands for it; -1: none, -2: not known yet
-	facts    map[int][]fact  // by rank
-	messages uint64
-	start    int64
-	end      int64
+	to      *foreign.Run
+	ctx     context.Context
+	order   []int32 // executed tasks, by start
+	flows   []flow  // by task
+	current []version
+	count   []int64 // by piece: versions so far
+	byTag   map[tagKey]int32
+	shared  map[int64]int32 // by tag: the first piece of it
+	labels  []label         // by piece
+	proxies []int32         // by task without execution: that which stands for it; -1: none, -2: not known yet
+	facts   map[int][]fact  // by rank
+	start   int64
+	end     int64
 }
 
 type tagKey struct {
