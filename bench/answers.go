@@ -77,9 +77,9 @@ func benchAnswers(ctx context.Context, b *bench) error {
 	}
 
 	t := b.table("What the page asks about a large run", fmt.Sprintf("%.3g million events of %d nodes: the "+
-		"Cholesky example at 4 nodes, repeated; --memory 2Gi. Each question is asked about the whole run and about "+
-		"random intervals of it from a tenth down to a microsecond, or about random CFs. The first one of a kind "+
-		"prepares what the others need.", float64(stats.Events)/1e6, stats.Nodes),
+		"Cholesky example at 4 nodes, repeated; --memory 2Gi. Each question is asked about the whole run and "+
+		"about random intervals of it from a tenth down to a microsecond, or about random CFs. The first one of a "+
+		"kind prepares what the others need.", float64(stats.Events)/1e6, stats.Nodes),
 		"", "median, ms", "goal", "slowest, ms", "first, ms")
 	t.row("opening: the first picture, from the index", float64(first.Milliseconds()), "1000 ms", "-", "-")
 	for _, q := range questions {
@@ -94,9 +94,10 @@ func benchAnswers(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	t.note("Making the index took %.1f s, %.2g million events a second; it has %.1f %% of the bytes of the trace",
-		indexing/1e9, float64(stats.Events)*1e3/indexing, 100*float64(bytes)/float64(max(size-bytes, 1)))
-	t.note("%.1f s after opening, all questions can be answered; before, those of the first picture", whole.Seconds())
+	t.note("Making the index took %.1f s, %.2g million events a second; it has %.1f %% of the bytes of the "+
+		"trace", indexing/1e9, float64(stats.Events)*1e3/indexing, 100*float64(bytes)/float64(max(size-bytes, 1)))
+	t.note("%.1f s after opening, all questions can be answered; before, those of the first picture",
+		whole.Seconds())
 	return nil
 }
 
@@ -162,7 +163,8 @@ func (a *asker) ask(path string) ([]byte, error) {
 // firstPicture asks what the page asks first, and returns the length of the run in nanoseconds.
 func (a *asker) firstPicture() (wall int64, err error) {
 	var answers [][]byte
-	for _, path := range []string{"", "/report", "/checks", "/factors?windows=200", "/tile?width=1000&lanes=0-15"} {
+	for _, path := range []string{"", "/report", "/checks", "/factors?windows=200",
+		"/tile?width=1000&lanes=0-15"} {
 		text, err := a.ask(path)
 		if err != nil {
 			return 0, err

@@ -31,8 +31,8 @@ func benchBind(ctx context.Context, b *bench) error {
 	}
 	rounds := b.pick(9, 2)
 	t := b.table("Workers bound to cores", fmt.Sprintf("whyslow run --bind core and --bind none in turns: "+
-		"medians of the ratios of %d rounds. Nothing is recorded.", rounds), "", "wall, bound / not", "CPU, bound / not",
-		"ms, not bound")
+		"medians of the ratios of %d rounds. Nothing is recorded.", rounds), "", "wall, bound / not",
+		"CPU, bound / not", "ms, not bound")
 	for _, c := range cases {
 		var wall, cpu, ms []float64
 		for round := range rounds + 1 {

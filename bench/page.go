@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// The page of results, docs/benchmarks.md, is a head, written by hand, and a section for each bench. A comment
-// begins each section and names the bench, so that one bench can renew its own and leave the rest as it is.
+// The page of results, docs/benchmarks.md, is a head, written by hand, and a section for each bench. A
+// comment begins each section and names the bench, so that one bench can renew its own and leave the rest as
+// it is.
 
 const pageHead = "# Benchmarks\n\n" +
 	"Written by `cd bench && go run . -o ../docs/benchmarks.md`, or sections of it, if you add the names of\n" +

@@ -102,7 +102,8 @@ func (b *bench) played(browser context.Context, url string) (m playing, err erro
 		return m, err
 	}
 	defer closeTab()
-	if err := t.wait(`document.querySelector('.player button[aria-label="Play"]') && !document.querySelector("main [data-state=loading]")`); err != nil {
+	if err := t.wait(`document.querySelector('.player button[aria-label="Play"]') && ` +
+		`!document.querySelector("main [data-state=loading]")`); err != nil {
 		return m, err
 	}
 	if _, err := eval[playing](t, "%s(%d)", following, b.pick(2000, 500)); err != nil {

@@ -17,8 +17,8 @@ import (
 var readers = []string{"report", "view", "diff", "dump", "convert", "predict", "balance", "doctor", "index",
 	"send", "sql"}
 
-// openArchives puts the folders of unpacked traces in the place of archives among the arguments of a verb, and
-// those of imported traces in the place of files of other programs.
+// openArchives puts the folders of unpacked traces in the place of archives among the arguments of a verb,
+// and those of imported traces in the place of files of other programs.
 func openArchives(ctx context.Context, io console.IO, cmd *cobra.Command, args []string) error {
 	if !slices.Contains(readers, cmd.Name()) {
 		return nil

@@ -72,7 +72,9 @@ func (o *balanceOptions) repetition(info *trace.RunInfo, path string) (*repetiti
 			"--oversubscribe"}, r.words)
 		m.Nodes = 0
 	}
-	r.words = append(r.words, childFlags(f, func(flag string) bool { return slices.Contains(repeated, flag) })...)
+	r.words = append(r.words, childFlags(f, func(flag string) bool {
+		return slices.Contains(repeated, flag)
+	})...)
 	set := func(flag string, value any) { r.words = append(r.words, fmt.Sprintf("--%s=%v", flag, value)) }
 	if m.Nodes > 0 {
 		set("nodes", m.Nodes)

@@ -42,8 +42,8 @@ func (p *pages) ownTrace(t *testing.T) string {
 }
 
 // pageLanes: lanes are sorted, pinned and hidden; marks are kept with the trace and measured between;
-// counters run below the lanes; CFs are coloured by origin, lateness and numbers of their own; a selection has a
-// histogram.
+// counters run below the lanes; CFs are coloured by origin, lateness and numbers of their own; a selection
+// has a histogram.
 func pageLanes(t *testing.T, p *pages) {
 	own := p.ownTrace(t)
 	s := p.serve(t, "view", own)

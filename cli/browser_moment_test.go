@@ -9,9 +9,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pageMoment: the program over the nodes shows what the server says is there at each moment; frames stay where
-// they are; what travels is on the links; groups open down to single CFs, by mouse and keyboard; the order of
-// CFs stands beside it; all of it follows while the run is played.
+// pageMoment: the program over the nodes shows what the server says is there at each moment; frames stay
+// where they are; what travels is on the links; groups open down to single CFs, by mouse and keyboard; the
+// order of CFs stands beside it; all of it follows while the run is played.
 func pageMoment(t *testing.T, p *pages) {
 	s := p.serve(t, "view", p.heat2)
 	b := p.open(t, s.url+"?lang=en&theme=light&view=graphs&f.graphs.what=moment")

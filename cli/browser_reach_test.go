@@ -36,8 +36,8 @@ func (b *tab) fingers(what input.DispatchTouchEventType, points ...[2]float64) {
 	}))
 }
 
-// pageReach: what one does with a mouse can be done with two fingers, with keys, and on paper; what plots show
-// is there as a table, and without colours.
+// pageReach: what one does with a mouse can be done with two fingers, with keys, and on paper; what plots
+// show is there as a table, and without colours.
 func pageReach(t *testing.T, p *pages) {
 	s := p.serve(t, "view", p.heat)
 	b := p.open(t, s.url+"?lang=en&theme=light&view=timeline")

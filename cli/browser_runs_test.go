@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pageRuns: a team's collector lists its runs, finds them, plots a figure over those of a program, and deletes
-// one for who has the token.
+// pageRuns: a team's collector lists its runs, finds them, plots a figure over those of a program, and
+// deletes one for who has the token.
 func pageRuns(t *testing.T, p *pages) {
 	dir := t.TempDir()
 	s := p.serve(t, "serve", "--token", "sesame", "--keep", "30d", "--max-size", "10G", "--dir", dir)

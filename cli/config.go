@@ -15,8 +15,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Defaults of flags: from the environment, WHYSLOW_VERB_FLAG, then from the files that package settings finds.
-// A flag on the command line comes before all of them.
+// Defaults of flags: from the environment, WHYSLOW_VERB_FLAG, then from the files that package settings
+// finds. A flag on the command line comes before all of them.
 
 // inEffect is a default that counts.
 type inEffect struct {
@@ -76,7 +76,8 @@ func known(root *cobra.Command, s settings.Setting) error {
 	case s.Verb == "":
 		return fmt.Errorf("%s: no command has a flag %s%s", s.From, s.Flag, words.DidYouMean(s.Flag, flags))
 	case len(flags) == 0:
-		return fmt.Errorf("%s: there is no command %s with flags%s", s.From, s.Verb, words.DidYouMean(s.Verb, verbs))
+		return fmt.Errorf("%s: there is no command %s with flags%s", s.From, s.Verb,
+			words.DidYouMean(s.Verb, verbs))
 	}
 	return fmt.Errorf("%s: %s has no flag %s%s", s.From, s.Verb, s.Flag, words.DidYouMean(s.Flag, flags))
 }
@@ -113,8 +114,8 @@ func file(from string) string { return from[:strings.LastIndex(from, ":")] }
 
 // applyDefaults gives the flags of a verb that are not on the command line their defaults.
 func applyDefaults(cmd *cobra.Command) error {
-	if !cmd.HasParent() || cmd.Parent() != cmd.Root() || !cmd.HasAvailableLocalFlags() || cmd.DisableFlagParsing ||
-		cmd.Name() == "config" {
+	if !cmd.HasParent() || cmd.Parent() != cmd.Root() || !cmd.HasAvailableLocalFlags() ||
+		cmd.DisableFlagParsing || cmd.Name() == "config" {
 		return nil
 	}
 	list, err := readDefaults(cmd.Root())
@@ -179,11 +180,13 @@ Variables come before files: WHYSLOW_RUN_WORKERS=2. The command line comes befor
 				fmt.Fprintf(std.Out, "You have set no defaults. Looked for %s\n", strings.Join(settings.Files(), ", "))
 			}
 			for _, d := range all {
-				fmt.Fprintf(std.Out, "%-12s --%s=%s  (%s)\n", d.Verb, d.Flag, strings.Join(d.Values, " --"+d.Flag+"="), d.From)
+				fmt.Fprintf(std.Out, "%-12s --%s=%s  (%s)\n", d.Verb, d.Flag,
+					strings.Join(d.Values, " --"+d.Flag+"="), d.From)
 			}
 			return nil
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (list []string, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (
+			list []string, _ cobra.ShellCompDirective) {
 			for _, c := range cmd.Root().Commands() {
 				if len(args) == 0 && c.IsAvailableCommand() {
 					list = append(list, c.Name())

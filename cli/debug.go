@@ -58,11 +58,12 @@ here too: --order or --fuzz-order debugs a recorded or random order.
 	f := cmd.Flags()
 	f.StringVar(&o.debug.commands, "commands", "", "take the commands from this `file`; after the last one the"+
 		" program goes on to its end")
-	f.BoolVar(&o.debug.page, "page", false, "debug in the browser, on the page of the run; it stays until Ctrl+C")
+	f.BoolVar(&o.debug.page, "page", false, "debug in the browser, on the page of the run; it stays until"+
+		" Ctrl+C")
 	f.BoolVar(&o.debug.dap, "dap", false, "speak the Debug Adapter Protocol on standard input and output")
 	f.BoolVar(&o.debug.fresh, "fresh", false, "forget the breakpoints and holds of the last time")
-	f.StringVar(&o.debug.gdb, "gdb", "", "go on up to this `CF` and attach gdb to it; commands for gdb may follow:"+
-		" 'step[3] bt; info args'")
+	f.StringVar(&o.debug.gdb, "gdb", "", "go on up to this `CF` and attach gdb to it; commands for gdb may"+
+		" follow: 'step[3] bt; info args'")
 	return cmd
 }
 
@@ -70,8 +71,8 @@ here too: --order or --fuzz-order debugs a recorded or random order.
 func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 	if o.debugLive {
 		if !o.live.on {
-			return console.Misuse("run: --debug debugs from the page: give --live too, or use 'whyslow debug' for the" +
-				" terminal")
+			return console.Misuse("run: --debug debugs from the page: give --live too, or use 'whyslow debug' for" +
+				" the terminal")
 		}
 		o.debug = &debugOptions{page: true}
 	}

@@ -138,8 +138,8 @@ func checkPatterns(t *testing.T, stdout string, found *pattern.Result, figures i
 	}
 }
 
-// TestMPIKernels runs programs as people write them: their results are those without recording, and what is sent
-// is received.
+// TestMPIKernels runs programs as people write them: their results are those without recording, and what is
+// sent is received.
 func TestMPIKernels(t *testing.T) {
 	t.Parallel()
 	for _, ranks := range []int{1, 3, 16} { // 16: far more than there are cores
@@ -173,8 +173,8 @@ func entered(found *pattern.Result, name string) int64 {
 	}).Total
 }
 
-// TestMPICalls runs a program that calls what programs seldom call: each call is recorded, messages are paired,
-// and the program finds what it expects.
+// TestMPICalls runs a program that calls what programs seldom call: each call is recorded, messages are
+// paired, and the program finds what it expects.
 func TestMPICalls(t *testing.T) {
 	t.Parallel()
 	stdout, found := recordedMPI(t, "../testdata/mpi/calls.c", 2, "")
@@ -229,8 +229,8 @@ func checkCalls(t *testing.T, stdout string, found *pattern.Result) {
 	}
 }
 
-// TestMPIHybrid records ranks with threads: messages inside of parallel regions and outside, in one trace with
-// the threads' CFs, and without --omp as lanes of their own.
+// TestMPIHybrid records ranks with threads: messages inside of parallel regions and outside, in one trace
+// with the threads' CFs, and without --omp as lanes of their own.
 func TestMPIHybrid(t *testing.T) {
 	t.Parallel()
 	if !hasMPICC() || !hasOMP() {

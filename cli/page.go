@@ -213,9 +213,9 @@ func isTrace(dir string) bool {
 	return false
 }
 
-// wholeTrace is the trace that the user means by path. A file in a trace's folder stands for the folder, and a
-// line on io says so: hardly anybody wants the totals of one node, and they would pass for those of the run.
-// A file without others beside it is a trace.
+// wholeTrace is the trace that the user means by path. A file in a trace's folder stands for the folder, and
+// a line on io says so: hardly anybody wants the totals of one node, and they would pass for those of the
+// run. A file without others beside it is a trace.
 func wholeTrace(io console.IO, path string) string {
 	dir, name := filepath.Split(filepath.Clean(path))
 	if st, err := os.Stat(path); err != nil || st.IsDir() || name != tracefile.RunFile &&

@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/cctest"
 )
 
-// TestMPIReportRanks analyses a recorded MPI program with several processes: messages, signals and non-blocking
-// collectives cross from one's ranks to another's.
+// TestMPIReportRanks analyses a recorded MPI program with several processes: messages, signals and
+// non-blocking collectives cross from one's ranks to another's.
 func TestMPIReportRanks(t *testing.T) {
 	needMPI(t)
 	t.Parallel()

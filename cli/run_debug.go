@@ -137,7 +137,8 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 	return g, nil
 }
 
-// saved opens what was saved for the program of a file, nil for a session whose file of commands says everything.
+// saved opens what was saved for the program of a file, nil for a session whose file of commands says
+// everything.
 func (o *debugOptions) saved(program string) (*debug.Saved, error) {
 	if o.file != nil {
 		return nil, nil
@@ -174,7 +175,8 @@ func divert() (out, printed *os.File, err error) {
 	return os.NewFile(uintptr(was), "standard output"), printed, unix.Dup3(int(w.Fd()), 1, 0)
 }
 
-// end tells what run.json is to have about what was done to the run. Who waits for a typed command is left alone.
+// end tells what run.json is to have about what was done to the run. Who waits for a typed command is left
+// alone.
 func (g *debugging) end() map[string]string {
 	g.output()
 	g.d.End()

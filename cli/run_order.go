@@ -24,14 +24,14 @@ type orderOptions struct {
 }
 
 func (o *orderOptions) addTo(f *pflag.FlagSet) {
-	f.StringVar(&o.trace, "order", "", "start CFs in the order, on the nodes and on the workers that this `trace`"+
-		" recorded")
-	f.StringVar(&o.fuzz, "fuzz-order", "", "run one CF at a time, in a legal order chosen at random: a `seed` stands"+
-		" for one order")
-	f.IntVar(&o.repeat, "repeat", 0, "run the program up to this `number` of times, and stop at the first result that"+
-		" differs; with --fuzz-order the seed grows by 1 each time")
-	f.StringSliceVar(&o.ignore, "repeat-ignore", nil, "with --repeat, do not compare what these code fragments make:"+
-		" `CODE,...`")
+	f.StringVar(&o.trace, "order", "", "start CFs in the order, on the nodes and on the workers that this"+
+		" `trace` recorded")
+	f.StringVar(&o.fuzz, "fuzz-order", "", "run one CF at a time, in a legal order chosen at random: a `seed`"+
+		" stands for one order")
+	f.IntVar(&o.repeat, "repeat", 0, "run the program up to this `number` of times, and stop at the first"+
+		" result that differs; with --fuzz-order the seed grows by 1 each time")
+	f.StringSliceVar(&o.ignore, "repeat-ignore", nil, "with --repeat, do not compare what these code fragments"+
+		" make: `CODE,...`")
 	f.StringVar(&o.results, "results", "", "`file` for what CFs got and made")
 	if err := f.MarkHidden("results"); err != nil {
 		panic(err) // the flag was added before
@@ -78,7 +78,8 @@ func (o *runOptions) checkOrder(f *pflag.FlagSet, c *crew.Crew) error {
 		for _, flag := range []string{"live", "to", "json", "html", "csv", "by", "full", "all", "windows", "window",
 			"no-trace", "results"} {
 			if f.Changed(flag) {
-				return console.Misuse("run: --repeat compares runs and reports on none: --%s makes no sense with it", flag)
+				return console.Misuse("run: --repeat compares runs and reports on none: --%s makes no sense with it",
+					flag)
 			}
 		}
 	}

@@ -46,7 +46,8 @@ func (r *blockedReport) because(factor, part, producer, consumer, what string) (
 	return ns
 }
 
-// asTold tells whether a time is what the program's own clock said. A thread that is woken may get its core late.
+// asTold tells whether a time is what the program's own clock said. A thread that is woken may get its core
+// late.
 func asTold(got, want int64) bool {
 	room := max(want/4, 10_000_000)
 	return got > want-room && got < want+room
@@ -138,7 +139,8 @@ func TestThreadsThatDie(t *testing.T) {
 	}
 }
 
-// TestThreadsOfCPP records std::thread and std::condition_variable: a consumer starves because of its producer.
+// TestThreadsOfCPP records std::thread and std::condition_variable: a consumer starves because of its
+// producer.
 func TestThreadsOfCPP(t *testing.T) {
 	t.Parallel()
 	program := threadsProgram(t, "../testdata/threads/queue.cpp", "c++")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnalysersHaveNoEngine: programs run on Linux only, and the engine asks for its threads' cores. A whyslow
-// for another system does not have it, or would not be built.
+// TestAnalysersHaveNoEngine: programs run on Linux only, and the engine asks for its threads' cores. A
+// whyslow for another system does not have it, or would not be built.
 func TestAnalysersHaveNoEngine(t *testing.T) {
 	for _, system := range []string{"darwin", "windows", "linux"} {
 		list := exec.Command("go", "list", "-deps", "../cmd/whyslow")

@@ -17,11 +17,11 @@ type Sending struct {
 	alive io.Closer // the sender goes on until this is closed, or the program has ended
 }
 
-// SendTo sends a trace, which the program goes on writing to the folder dir, to the collector at HOST:PORT. The
-// program whyslow does that, as whyslow send: it must be found by PATH, or WHYSLOW_COMMAND is its path.
+// SendTo sends a trace, which the program goes on writing to the folder dir, to the collector at HOST:PORT.
+// The program whyslow does that, as whyslow send: it must be found by PATH, or WHYSLOW_COMMAND is its path.
 // WHYSLOW_TOKEN is the collector's token. What goes wrong is said on standard error; the program never waits.
-// node is the node whose file is sent, -1: all of the folder's. In a run of many processes each sends its own;
-// then they have the same WHYSLOW_RUN_ID, or share the folder.
+// node is the node whose file is sent, -1: all of the folder's. In a run of many processes each sends its
+// own; then they have the same WHYSLOW_RUN_ID, or share the folder.
 func SendTo(address, dir string, node int) (*Sending, error) {
 	command := cmp.Or(os.Getenv("WHYSLOW_COMMAND"), "whyslow")
 	cmd := exec.Command(command, "send", "--quiet", "--until-eof", "--to", address, "--node",

@@ -51,7 +51,8 @@ func (d *Defs) ask(bytes int64) error {
 
 // size is about how many bytes the definitions take.
 func (d *Defs) size() int64 {
-	return bytesOf(&d.names) + bytesOf(&d.codes) + bytesOf(&d.sites) + bytesOf(&d.dfs) + int64(cap(d.ids)) + d.text
+	return bytesOf(&d.names) + bytesOf(&d.codes) + bytesOf(&d.sites) + bytesOf(&d.dfs) +
+		int64(cap(d.ids)) + d.text
 }
 
 // What the definitions of a block may take at most, in bytes, while it is read: tables grow to twice what

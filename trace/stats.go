@@ -56,8 +56,8 @@ type ColumnStats struct {
 	field int
 }
 
-// Stats reads everything, with up to workers goroutines, and adds up. Kinds of user namespaces are distinguished
-// by name, not by number. Problems is complete afterwards.
+// Stats reads everything, with up to workers goroutines, and adds up. Kinds of user namespaces are
+// distinguished by name, not by number. Problems is complete afterwards.
 func (r *Reader) Stats(workers int) *Stats {
 	st := &Stats{Span: r.Span(), Streams: r.Streams(), Kinds: []KindStats{}}
 	for _, f := range r.files {

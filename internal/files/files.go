@@ -74,8 +74,8 @@ func NextTrace(parent, base string) (int, error) {
 	return next, nil
 }
 
-// Size adds up the bytes of the regular files of a folder, without those of folders in it. It is 0 for a folder
-// that cannot be read.
+// Size adds up the bytes of the regular files of a folder, without those of folders in it. It is 0 for a
+// folder that cannot be read.
 func Size(dir string) (n int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

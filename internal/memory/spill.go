@@ -22,8 +22,8 @@ import (
 // nothing can be reserved, Make falls back to ordinary memory, which a budget bounds.
 //
 // Mapped memory counts as used by the process until the kernel needs it. So pages are let go of again and
-// again, those that were longest ago first, and Spills never hold much more than they may. The kernel still has
-// them while it has room: they come back without the disk.
+// again, those that were longest ago first, and Spills never hold much more than they may. The kernel still
+// has them while it has room: they come back without the disk.
 
 // ErrNoSpill says that there is no disk for a Spill, or that the system cannot map files.
 var ErrNoSpill = errors.New("there is no room on disk for what does not fit into memory")

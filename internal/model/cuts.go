@@ -7,8 +7,8 @@ import (
 )
 
 // Some of a worker's time is cut out before anything is said about its CFs: first what was not recorded, then
-// what it waited for, then the times at which a debugger had stopped the program and the worker ran nothing, then
-// those at which it held the CF that ran or that ran next.
+// what it waited for, then the times at which a debugger had stopped the program and the worker ran nothing,
+// then those at which it held the CF that ran or that ran next.
 
 // Cut is a stretch of a worker's time that is cut out.
 type Cut struct {
@@ -107,8 +107,8 @@ func (m *Model) flatWaits(w *Worker, waits []Wait) (out []Cut) {
 	return out
 }
 
-// stoppedCuts lists when the program was stopped and the worker ran no atomic CF: one that had begun ran to its
-// end.
+// stoppedCuts lists when the program was stopped and the worker ran no atomic CF: one that had begun ran to
+// its end.
 func (m *Model) stoppedCuts(w *Worker) (out []Cut) {
 	e := m.NextAtomic(w, w.First)
 	for _, v := range m.Stopped {

@@ -61,8 +61,8 @@ func (m *Model) Hosts() []Host {
 	return out
 }
 
-// SharedCores is how many cores the workers share: that much can run at a time, however many workers there are.
-// 0 where it is not known, or where no thread's clock told work from waiting for a core.
+// SharedCores is how many cores the workers share: that much can run at a time, however many workers there
+// are. 0 where it is not known, or where no thread's clock told work from waiting for a core.
 func (m *Model) SharedCores() (cores int) {
 	for _, h := range m.Hosts() {
 		if h.Workers > 0 && h.Cores == 0 {

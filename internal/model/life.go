@@ -83,8 +83,8 @@ type Life struct {
 	Looked bool
 }
 
-// Step is called at each change of state on a node. A CF goes from node to node through CFMoving, which is at no
-// node.
+// Step is called at each change of state on a node. A CF goes from node to node through CFMoving, which is at
+// no node.
 type Step func(t int64, node int32, from, to CFState)
 
 // newLife is the life of a CF of which nothing has happened; home is the node that numbered it.

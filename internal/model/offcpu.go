@@ -17,8 +17,8 @@ import (
 // many CFs, and time between them. Where the CPU time of a CF was measured by itself, it stays. To the
 // others, and to the gaps, goes what is left of the span's CPU time, shortest first: times are cut at one
 // length, so that they add up to it. A pre-empted CF among CFs of microseconds is a
-// thousand times as long. The time cut off was spent off the core, and the span's reasons for that are divided
-// in proportion.
+// thousand times as long. The time cut off was spent off the core, and the span's reasons for that are
+// divided in proportion.
 
 // OffProcessor tells why the thread was off its core during an execution, and before it, in nanoseconds.
 // Calls that were recorded as blocked do not count. What is left of the execution the thread was blocked for

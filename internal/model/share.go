@@ -26,8 +26,8 @@ import (
 // have ancestors that waited for other DFs elsewhere. Each process asks those who know, and what comes may
 // raise more questions, until nobody has one.
 //
-// Regions (share_regions.go). Every process gets all collectives and locks, and the visits that tell what they
-// cost.
+// Regions (share_regions.go). Every process gets all collectives and locks, and the visits that tell what
+// they cost.
 //
 // All but regions travels raw, as records in columns of streams with times of the nodes' own clocks
 // (share_rows.go). In the end the model is made of all streams as ever. The result is exact, also of damaged

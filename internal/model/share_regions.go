@@ -102,7 +102,8 @@ func (t *Thread) shadow(m *Model) Thread {
 			append(out.Site, t.Site[v]), append(out.Parent, to(t.Parent[v]))
 	}
 	for i := range out.Collectives {
-		out.Collectives[i].Visit, out.Collectives[i].Done = to(out.Collectives[i].Visit), to(out.Collectives[i].Done)
+		out.Collectives[i].Visit, out.Collectives[i].Done = to(out.Collectives[i].Visit),
+			to(out.Collectives[i].Done)
 	}
 	for i := range out.Locks {
 		out.Locks[i].Visit = to(out.Locks[i].Visit)

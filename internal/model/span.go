@@ -49,10 +49,10 @@ func (n *named) is(m *Model) []bool {
 }
 
 // SpanOf gives the time from the first start to the last end of the CFs with a label, or of a code fragment,
-// such as step[3], also of those with more indices, such as step[3][0], with all that these created, and so on.
-// Structured CFs may run long before what they create, so they count only where nothing else ran. What has not
-// ended, ends with the run. false: no such CF ran. All members of g call it, each with its model, and get the
-// same.
+// such as step[3], also of those with more indices, such as step[3][0], with all that these created, and so
+// on. Structured CFs may run long before what they create, so they count only where nothing else ran. What
+// has not ended, ends with the run. false: no such CF ran. All members of g call it, each with its model, and
+// get the same.
 func (m *Model) SpanOf(name string, g procs.Group) (v Interval, ok bool, err error) {
 	n, ok := parseNamed(name)
 	if !ok {

@@ -32,7 +32,8 @@ type Setting struct {
 }
 
 // Files are the paths of the files that count, whether they exist or not, the most important first: of the
-// project, which is the current folder and, in a git repository, those above it up to its root; then the user's.
+// project, which is the current folder and, in a git repository, those above it up to its root; then the
+// user's.
 func Files() (list []string) {
 	dir, err := os.Getwd()
 	if err == nil {
@@ -95,7 +96,8 @@ func Parse(path string, text []byte) (list []Setting, err error) {
 		}
 		from := fmt.Sprintf("%s:%d", path, line)
 		switch {
-		case e.Kind == unstable.ArrayTable || len(key) > 1 && (e.Kind == unstable.Table || verb != "") || len(key) > 2:
+		case e.Kind == unstable.ArrayTable || len(key) > 1 && (e.Kind == unstable.Table || verb != "") ||
+			len(key) > 2:
 			return nil, fmt.Errorf("%s: %s: give a verb in brackets, and its flags below it", from,
 				strings.Join(key, "."))
 		case e.Kind == unstable.Table:

@@ -166,18 +166,20 @@ var Metrics = map[string]Metric{
 			"Время в вызове, который отправляет сообщение или ждёт его отправки, до начала его приёма. Только там, " +
 				"где отправка не могла закончиться раньше: сообщение не было помещено в буфер."}},
 	"wait-for-progress": {Phrase{"Wait for progress", "Ожидание продвижения"},
-		Phrase{"Time in a call that waits for a non-blocking collective after all had begun it, until the last of " +
-			"the others is in such a call, too: MPI may need a process inside of it to move data.",
-			"Время в вызове, который ждёт неблокирующей коллективной операции, после того как все её начали, до входа " +
-				"последнего из остальных в такой же вызов: MPI передаёт данные, пока процесс находится внутри MPI."}},
+		Phrase{"Time in a call that waits for a non-blocking collective after all had begun it, until the last " +
+			"of the others is in such a call, too: MPI may need a process inside of it to move data.",
+			"Время в вызове, который ждёт неблокирующей коллективной операции, после того как все её начали, до " +
+				"входа последнего из остальных в такой же вызов: MPI передаёт данные, пока процесс находится внутри " +
+				"MPI."}},
 	"late-post": {Phrase{"Late post", "Позднее открытие окна"},
 		Phrase{"Time in MPI_Win_start, or in the MPI_Win_complete after it, before the last of the targets " +
 			"entered MPI_Win_post.",
-			"Время в начале доступа к чужим окнам и в его конце до входа последнего из их владельцев в вызов, который " +
-				"открывает окно."}},
+			"Время в начале доступа к чужим окнам и в его конце до входа последнего из их владельцев в вызов, " +
+				"который открывает окно."}},
 	"early-wait": {Phrase{"Early wait", "Раннее ожидание"},
 		Phrase{"Time in MPI_Win_wait before the last origin of transfers entered MPI_Win_complete.",
-			"Время ожидания конца доступа к окну до входа последнего источника передач в вызов, который его завершает."}},
+			"Время ожидания конца доступа к окну до входа последнего источника передач в вызов, который его " +
+				"завершает."}},
 	"late-complete": {Phrase{"Late complete", "Позднее завершение"},
 		Phrase{"The part of it after the last transfer from that origin had ended.",
 			"Часть этого времени после конца последней передачи от этого источника."}},

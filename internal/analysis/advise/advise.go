@@ -195,8 +195,8 @@ func (a *advisor) add(id string, wall, total int64, bound words.Text, evidence m
 		}
 		wall = min(wall, a.res.WallNS-least)
 	}
-	a.list = append(a.list, Advice{ID: id, Evidence: evidence, GainNS: total, GainWallNS: max(wall, 0), text: text,
-		bound: bound})
+	a.list = append(a.list, Advice{ID: id, Evidence: evidence, GainNS: total, GainWallNS: max(wall, 0),
+		text: text, bound: bound})
 	return &a.list[len(a.list)-1]
 }
 

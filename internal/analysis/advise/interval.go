@@ -7,8 +7,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// part gives the reasons of a part of the run. Nothing is run again for it, and what is known of the whole run
-// only is left out: which statement a node was busy with, how many CFs were stolen.
+// part gives the reasons of a part of the run. Nothing is run again for it, and what is known of the whole
+// run only is left out: which statement a node was busy with, how many CFs were stolen.
 func (a *advisor) part() {
 	a.facts.Nodes, a.facts.Stolen = nil, 0
 	if !slow(a.res) || slou.OnlyRegions(a.facts.m) {
@@ -25,7 +25,8 @@ func (a *advisor) part() {
 }
 
 // lost gives advice on a factor that took much of a part of the run: its largest cause.
-func (a *advisor) lost(id string, factor slou.Factor, say func(all, most words.Time, c *slou.Cause) words.Text) {
+func (a *advisor) lost(id string, factor slou.Factor,
+	say func(all, most words.Time, c *slou.Cause) words.Text) {
 	share := a.res.Factors.Of(factor)
 	if share == nil {
 		return

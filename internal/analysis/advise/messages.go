@@ -259,8 +259,8 @@ func (a *advisor) hideCollectives() {
 	}
 	begin := nonBlocking[a.region(best.Call).Name]
 	a.addTime("hide-collectives", total,
-		words.Say("This is the time in the collective or the computation after it, whichever is shorter: no more can "+
-			"overlap. This needs computation that does not use the result, and a library that works in the "+
+		words.Say("This is the time in the collective or the computation after it, whichever is shorter: no more "+
+			"can overlap. This needs computation that does not use the result, and a library that works in the "+
 			"background.",
 			"Это время операции или вычислений после неё, смотря что короче: больше совместить нельзя. Нужны "+
 				"вычисления, которым не нужен результат, и библиотека, которая работает тем временем."),

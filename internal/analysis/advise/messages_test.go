@@ -8,8 +8,8 @@ import (
 	"github.com/whyslow/whyslow/internal/analysis/advise"
 )
 
-// mpiRun writes the trace of an MPI program of several ranks, whose clocks go on as its methods say. Times are
-// in us.
+// mpiRun writes the trace of an MPI program of several ranks, whose clocks go on as its methods say. Times
+// are in us.
 type mpiRun struct {
 	at       []int
 	events   [][]string

@@ -8,9 +8,9 @@ import (
 
 // TestOpenMP: recorded programs of OpenMP whose fault is known, and what is said of it in OpenMP's words.
 //
-// fib takes Fibonacci numbers apart to the end: the parallel region lasts as long as all its tasks, and does not
-// hide what they cost. uneven is a static loop whose second half takes 20 times as long as the first; serial works
-// as long before its loop as in it.
+// fib takes Fibonacci numbers apart to the end: the parallel region lasts as long as all its tasks, and does
+// not hide what they cost. uneven is a static loop whose second half takes 20 times as long as the first;
+// serial works as long before its loop as in it.
 func TestOpenMP(t *testing.T) {
 	for _, c := range []struct {
 		program, id, says string

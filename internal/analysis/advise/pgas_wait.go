@@ -201,8 +201,8 @@ func (a *advisor) completion() {
 			"transfers. If only their order matters, `shmem_fence` is enough.",
 			"Делайте между передачей и `shmem_quiet` работу, которой её результат не нужен, и вызывайте его один раз "+
 				"для нескольких; если важен только порядок, хватит `shmem_fence`."),
-		words.Say("Put independent work between a transfer and its completion (`MPI_Win_flush`, `MPI_Win_unlock`), "+
-			"and complete several at once.",
+		words.Say("Put independent work between a transfer and its completion (`MPI_Win_flush`, "+
+			"`MPI_Win_unlock`), and complete several at once.",
 			"Делайте между передачей и её завершением (`MPI_Win_flush`, `MPI_Win_unlock`) работу, которой её "+
 				"результат не нужен, и завершайте сразу несколько передач."),
 		words.Say("Put independent work between a transfer and its completion, and complete several at once.",

@@ -201,7 +201,8 @@ func (a *advisor) order() {
 	wall := min(a.res.WallNS-least, ready, a.res.Factors.S.NS/max(a.workers, 1))
 	evidence["producer"], evidence["ready_ns"], evidence["chain_ns"], evidence["created_at"] = code, ready,
 		work.TinfNS, a.statement(site)
-	first, remedy := words.Say("run with `--priority %s`", "запускайте с `--priority %s`", code), prioritized(code)
+	first, remedy := words.Say("run with `--priority %s`", "запускайте с `--priority %s`", code),
+		prioritized(code)
 	if a.openMP() {
 		first, remedy = words.Say("give them a `priority` clause", "дайте им `priority`"), nil
 	}
@@ -365,8 +366,8 @@ func (a *advisor) fewerWorkers() {
 				words.Number{N: helpful, What: words.WithWorkers})).by(a.fewer(helpful))
 		return
 	}
-	a.add("fewer-workers", 0, gain, words.Say("With %s of useful work and a longest chain of %s, at most %s can be busy on average, and %d "+
-		"can reach the same time.",
+	a.add("fewer-workers", 0, gain, words.Say("With %s of useful work and a longest chain of %s, at most %s "+
+		"can be busy on average, and %d can reach the same time.",
 		"Полезной работы %s, самая длинная цепочка зависимых ФВ — %s: в среднем может быть занято не больше "+
 			"%[3]s, и этого хватит, чтобы уложиться в то же время.",
 		words.Time(w.T1NS), words.Time(w.TinfNS), words.Number{N: helpful, What: words.OfWorkers}, helpful),

@@ -2,8 +2,8 @@ package advise
 
 import "github.com/whyslow/whyslow/internal/words"
 
-// titles say in a few words what is wrong and what to do, by the name of the advice. docs/advice.md tells when
-// each is said.
+// titles say in a few words what is wrong and what to do, by the name of the advice. docs/advice.md tells
+// when each is said.
 var titles = map[string]words.Phrase{
 	"one-node": {"One node has nearly all the work: spread it",
 		"Почти вся работа на одном узле: распределите её"},

@@ -2,8 +2,8 @@ package advise
 
 import "testing"
 
-// Every piece of advice about lost time says which waits it counts. Others count none: memory, locators, threads
-// beside the workers, and programs with regions, whose patterns say more.
+// Every piece of advice about lost time says which waits it counts. Others count none: memory, locators,
+// threads beside the workers, and programs with regions, whose patterns say more.
 func TestWaits(t *testing.T) {
 	for id := range waits {
 		if titles[id] == (titles["no such advice"]) {

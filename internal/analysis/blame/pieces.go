@@ -9,8 +9,8 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Chains of producers lead to any time of any worker, so all pieces of time are kept: several for each CF. Of a
-// trace too large for memory they are on disk, so they have no pointers.
+// Chains of producers lead to any time of any worker, so all pieces of time are kept: several for each CF. Of
+// a trace too large for memory they are on disk, so they have no pointers.
 
 // piece is what is kept of a slou.Piece: 40 bytes.
 type piece struct {

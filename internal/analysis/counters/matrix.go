@@ -32,8 +32,8 @@ var matrixValues = []struct {
 // maxMatrix is the greatest number of nodes for a matrix.
 const maxMatrix = 1024
 
-// NewMatrix makes a matrix of amounts by link, such as time lost. Links with nodes that there are not are left
-// out. It fails as Set.Matrix does.
+// NewMatrix makes a matrix of amounts by link, such as time lost. Links with nodes that there are not are
+// left out. It fails as Set.Matrix does.
 func NewMatrix(value, unit string, nodes int, amounts map[query.Link]int64) (Matrix, error) {
 	m := Matrix{Value: value, Unit: unit, Nodes: nodes, Cells: make([][]*float64, nodes)}
 	if nodes > maxMatrix {

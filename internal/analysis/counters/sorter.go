@@ -9,13 +9,14 @@ import (
 
 // In order of time
 //
-// Problem. Changes are found CF by CF or node by node, each time over the whole run, and there may be far more
-// of them than memory has room for. Putting each where it belongs would touch the same pages of a file once for
-// every node.
+// Problem. Changes are found CF by CF or node by node, each time over the whole run, and there may be far
+// more of them than memory has room for. Putting each where it belongs would touch the same pages of a file
+// once for every node.
 //
 // Plan. A change goes to the share of its time. A share takes another block where its last one is full, so a
-// file is written from its beginning to its end. The shares are small enough to be sorted in memory, one after
-// the other: counted by small pieces of their time, put into their piece, and the few of a piece sorted.
+// file is written from its beginning to its end. The shares are small enough to be sorted in memory, one
+// after the other: counted by small pieces of their time, put into their piece, and the few of a piece
+// sorted.
 
 const (
 	perShare   = 1 << 16 // changes, if they are spread evenly over the run

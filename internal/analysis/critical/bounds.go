@@ -6,8 +6,8 @@ import (
 )
 
 // What any number of workers could make of the program, each on a core of its own, if communication and the
-// system cost nothing: with T1 the useful time of all CFs and Tinf that of the longest chain, p workers take at
-// least max(T1/p, Tinf), and any scheduler that leaves no worker idle while a CF is ready takes at most
+// system cost nothing: with T1 the useful time of all CFs and Tinf that of the longest chain, p workers take
+// at least max(T1/p, Tinf), and any scheduler that leaves no worker idle while a CF is ready takes at most
 // T1/p + Tinf (1 - 1/p). The run's own workers are no more than the cores that they share.
 
 // work finds the bounds for a run on own workers. list is overwritten.

@@ -179,8 +179,8 @@ type PathUseful struct {
 	NS   int64  `json:"ns"`
 }
 
-// Bound is what p workers, each on a core, can reach at best, and what any scheduler that leaves no worker idle while a CF is
-// ready reaches at worst, if communication and the system cost nothing.
+// Bound is what p workers, each on a core, can reach at best, and what any scheduler that leaves no worker
+// idle while a CF is ready reaches at worst, if communication and the system cost nothing.
 type Bound struct {
 	Workers int64 `json:"workers"`
 	LeastNS int64 `json:"least_ns"` // max(T1/p, Tinf), rounded up

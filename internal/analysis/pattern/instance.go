@@ -18,8 +18,8 @@ type instance struct {
 	// when each member was ready for the others: it entered the operation, or the first phase of a barrier of
 	// two
 	entered []int64
-	// when it entered the operation that it left at left: later than entered only in a barrier of two phases, and
-	// where the operation does not block
+	// when it entered the operation that it left at left: later than entered only in a barrier of two phases,
+	// and where the operation does not block
 	begun []int64
 	left  []int64
 	last  int // the member that entered last

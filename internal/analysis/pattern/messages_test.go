@@ -12,8 +12,8 @@ import (
 //
 //	rank 0  Ssend to 2 [60, 85]; before, Send to 1 [40, 42]
 //	rank 1  Recv from 0 [10, 43]; Send to 2 [50, 52], tag 1 [55, 56], tag 2 [90, 91]
-//	rank 2  Recv from 1 [5, 53], from 0 [80, 86]; from 1 tag 2 [87, 92], then tag 1 [93, 94], both by Irecv at 4 and
-//	        Wait
+//	rank 2  Recv from 1 [5, 53], from 0 [80, 86]; from 1 tag 2 [87, 92], then tag 1 [93, 94], both by Irecv
+//	        at 4 and Wait
 const ring = `#run {"ended":"done","settings":{"program":"MPI"},"nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":1,"workers":1},{"node":2,"process":2,"workers":1}]}
 #node 0
 #code 1 MPI_Send message
@@ -82,8 +82,8 @@ late-receiver, MPI_Ssend:2: 20 0 0
 	if diff := cmp.Diff(want, show(r, "late-sender", "wrong-order", "late-receiver")); diff != "" {
 		t.Error(diff)
 	}
-	// Of rank 2's wait until 50, rank 1 worked [5, 10] and [43, 50], was in MPI_Recv [40, 43], and waited for rank 0
-	// [10, 40], which worked. Rank 2 worked [60, 80] and rank 1 [87, 90].
+	// Of rank 2's wait until 50, rank 1 worked [5, 10] and [43, 50], was in MPI_Recv [40, 43], and waited for
+	// rank 0 [10, 40], which worked. Rank 2 worked [60, 80] and rank 1 [87, 90].
 	var got []string
 	for _, c := range r.Causes {
 		got = append(got, fmt.Sprintf("%d %s %d", c.Thread, r.path(c.Call), c.NS))

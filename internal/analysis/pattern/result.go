@@ -22,8 +22,8 @@ type Result struct {
 	Threads []Thread `json:"threads"` // by node and stream
 	// Late says who others waited for, largest first.
 	Late []Late `json:"late"`
-	// Causes say, of MPI programs, whose doings the waiting of all was for, largest first. ChainedNS is how much of
-	// it was for threads that waited themselves.
+	// Causes say, of MPI programs, whose doings the waiting of all was for, largest first. ChainedNS is how much
+	// of it was for threads that waited themselves.
 	Causes      []Cause      `json:"causes"`
 	ChainedNS   int64        `json:"chained_ns"`
 	Locks       []Lock       `json:"locks"`       // largest waits first
@@ -112,9 +112,9 @@ type Late struct {
 	Count  int64 `json:"count"`  // how often
 	// Doing are the call paths in which the late thread spent its time meanwhile, longest first.
 	Doing []Doing `json:"doing"`
-	// WorkNS is how much of NS less work of that thread could save. In collectives it is not late by more than it
-	// worked since the collective before; in messages it is what it ran of the program meanwhile. LeftNS is how
-	// much of NS there was because it left that collective later than those who waited: it had no core.
+	// WorkNS is how much of NS less work of that thread could save. In collectives it is not late by more than
+	// it worked since the collective before; in messages it is what it ran of the program meanwhile. LeftNS is
+	// how much of NS there was because it left that collective later than those who waited: it had no core.
 	WorkNS int64 `json:"-"`
 	LeftNS int64 `json:"-"`
 }

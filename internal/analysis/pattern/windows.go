@@ -6,11 +6,12 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// Windows of one-sided communication. A target opens its window to origins (MPI_Win_post) and waits until they
-// are done (MPI_Win_wait); an origin begins to access windows (MPI_Win_start) and says when it is done
+// Windows of one-sided communication. A target opens its window to origins (MPI_Win_post) and waits until
+// they are done (MPI_Win_wait); an origin begins to access windows (MPI_Win_start) and says when it is done
 // (MPI_Win_complete). Who tells whom what is recorded as signals:
 //
-//	late post       an origin in MPI_Win_start or MPI_Win_complete, until the last target has entered MPI_Win_post
+//	late post       an origin in MPI_Win_start or MPI_Win_complete, until the last target has entered
+//	                MPI_Win_post
 //	early wait      a target in MPI_Win_wait, until the last origin has entered MPI_Win_complete
 //	late complete   the part of it after the last transfer of that origin to the target had ended
 //

@@ -60,8 +60,8 @@ const window = `#run {"ended":"done","settings":{"program":"MPI"},"nodes":[{"nod
 // TestWindows: the waits are those worked out by hand.
 func TestWindows(t *testing.T) {
 	r := compute(t, buildText(t, window))
-	// Rank 1 waits [10, 11] and [20, 30] for the post at 30, rank 2 [5, 30]. Rank 0 waits [32, 40] until rank 2's
-	// transfer ends, and [40, 70] until rank 2 completes.
+	// Rank 1 waits [10, 11] and [20, 30] for the post at 30, rank 2 [5, 30]. Rank 0 waits [32, 40] until rank
+	// 2's transfer ends, and [40, 70] until rank 2 completes.
 	want := `late-post, MPI_Win_start:3: 0 1 0
 late-post, MPI_Win_complete:4: 0 10 0
 late-post, MPI_Win_start:5: 0 0 25

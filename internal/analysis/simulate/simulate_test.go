@@ -469,8 +469,8 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestMadeByNobody: a value that no CF makes, such as data that is there from the start or what a network brings,
-// comes when it came in the recorded run, on any machine.
+// TestMadeByNobody: a value that no CF makes, such as data that is there from the start or what a network
+// brings, comes when it came in the recorded run, on any machine.
 func TestMadeByNobody(t *testing.T) {
 	m := sloutest.Build(t, `#run {"program":"p","ended":"done","nodes":[{"node":0,"workers":1}]}
 #node 0

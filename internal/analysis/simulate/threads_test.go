@@ -9,9 +9,9 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// handed is a run of two nodes. Node 0 makes two values for node 1. It goes on when it has sent the first, and
-// its receiver takes 100 us to wake; when it has sent the second it parks after 4.8 us, and 0.3 us later the
-// value is there.
+// handed is a run of two nodes. Node 0 makes two values for node 1. It goes on when it has sent the first,
+// and its receiver takes 100 us to wake; when it has sent the second it parks after 4.8 us, and 0.3 us later
+// the value is there.
 const handed = `#run {"processes":[{"pid":1}],"nodes":[{"node":0,"workers":1},{"node":1,"workers":1}]}
 #code 1 make atomic
 #code 2 use atomic

@@ -64,7 +64,8 @@ func readyTimes(m *model.Model) [][]model.Interval {
 	return nodes
 }
 
-// ranSince tells that a CF had been executed before, since it was ready: it did not wait to start, but within.
+// ranSince tells that a CF had been executed before, since it was ready: it did not wait to start, but
+// within.
 func ranSince(m *model.Model, e int, ready int64) bool {
 	n := m.ExecNumber[e]
 	if n <= 1 {

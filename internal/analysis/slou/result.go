@@ -194,8 +194,8 @@ type Cause struct {
 	QueuedNS int64 `json:"queued_ns"`
 }
 
-// Messages sums up the DFs and CFs that went from node to node; of an interval, those that were sent, in flight
-// or received in it.
+// Messages sums up the DFs and CFs that went from node to node; of an interval, those that were sent, in
+// flight or received in it.
 type Messages struct {
 	Count       int64 `json:"count"`
 	Bytes       int64 `json:"bytes"`

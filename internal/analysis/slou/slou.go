@@ -63,8 +63,8 @@ type Prepared struct {
 	regions *regions
 }
 
-// Prepare makes what several divisions of a run take, see Options.Prepared: one of a short interval then takes
-// little more than going through the executions. All members of g call it. It fails when ctx ends.
+// Prepare makes what several divisions of a run take, see Options.Prepared: one of a short interval then
+// takes little more than going through the executions. All members of g call it. It fails when ctx ends.
 func Prepare(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*Prepared, error) {
 	p := &Prepared{}
 	var err error

@@ -97,8 +97,8 @@ func Pieces(ctx context.Context, m *model.Model, opt Options, g procs.Group) ([]
 	return Keep(ctx, m, opt, g, nil, func(p *Piece) Piece { return *p })
 }
 
-// Keep gives what keep makes of each piece, in a Spill, if it is not nil. keep is called by several goroutines
-// at once. Otherwise it is as Pieces.
+// Keep gives what keep makes of each piece, in a Spill, if it is not nil. keep is called by several
+// goroutines at once. Otherwise it is as Pieces.
 func Keep[T any](ctx context.Context, m *model.Model, opt Options, g procs.Group, to *memory.Spill,
 	keep func(*Piece) T) ([]Kept[T], error) {
 	out, index := []Kept[T]{}, map[model.WorkerID]int{}

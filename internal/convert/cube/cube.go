@@ -1,6 +1,6 @@
-// Package cube writes what the search for patterns found, or how the time of a task program is divided (Tasks), in
-// the formats of Cube, the browser of Scalasca and
-// Score-P: Write in that of Cube 4 (.cubex), Write3 in that of Cube 3 (XML, .cube).
+// Package cube writes what the search for patterns found, or how the time of a task program is divided
+// (Tasks), in the formats of Cube, the browser of Scalasca and Score-P: Write in that of Cube 4 (.cubex),
+// Write3 in that of Cube 3 (XML, .cube).
 //
 // Both hold three trees and one number for each of their combinations:
 //

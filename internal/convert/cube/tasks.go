@@ -15,11 +15,11 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// Tasks arranges the division of a task program's time as what Write and Write3 take: the factors and their parts are
-// metrics, code fragments are regions, and the way from the first structured code fragment to that of a CF is a call
-// path. A code fragment that calls itself is one step of it, whatever calls there are in between. Time before a CF
-// belongs to that CF's path, time after the last CF of a worker to the first path. Processor time beyond that of the
-// workers (O.extra) is that of a worker of its own, the last of node 0.
+// Tasks arranges the division of a task program's time as what Write and Write3 take: the factors and their
+// parts are metrics, code fragments are regions, and the way from the first structured code fragment to that
+// of a CF is a call path. A code fragment that calls itself is one step of it, whatever calls there are in
+// between. Time before a CF belongs to that CF's path, time after the last CF of a worker to the first path.
+// Processor time beyond that of the workers (O.extra) is that of a worker of its own, the last of node 0.
 func Tasks(ctx context.Context, m *model.Model) (*pattern.Result, error) {
 	opt := slou.Options{Parallel: 1}
 	res, err := slou.Compute(ctx, m, opt, procs.Alone())
@@ -124,13 +124,14 @@ func (t *tasks) factors(res *slou.Result) {
 		if share == nil {
 			if undivided < 0 {
 				u := slou.FactorUndivided.Info()
-				undivided = t.metric(ofFactors+u.Letter, u.Name.In(words.English), u.Doc.In(words.English), all, pattern.NS)
+				undivided = t.metric(ofFactors+u.Letter, u.Name.In(words.English), u.Doc.In(words.English), all,
+					pattern.NS)
 			}
 			t.above[i] = undivided
 			continue
 		}
-		t.above[i] = t.metric(ofFactors+f.Letter, f.Letter+" "+f.Name.In(words.English), f.Doc.In(words.English), all,
-			pattern.NS)
+		t.above[i] = t.metric(ofFactors+f.Letter, f.Letter+" "+f.Name.In(words.English), f.Doc.In(words.English),
+			all, pattern.NS)
 		for k, name := range slices.Sorted(maps.Keys(share.Parts)) {
 			id := fmt.Sprint(ofFactors, f.Letter, "-", k)
 			t.parts[partKey{slou.Factor(i), name}] = t.metric(id, name, f.Letter+"."+name, t.above[i], pattern.NS)
@@ -218,7 +219,8 @@ func (t *tasks) result(res *slou.Result) *pattern.Result {
 			c := &t.m.Codes[code]
 			region = len(r.Regions)
 			regions[code] = region
-			r.Regions = append(r.Regions, pattern.Region{Name: c.Name, Kind: c.Kind.String(), File: c.File, Line: c.Line})
+			r.Regions = append(r.Regions, pattern.Region{Name: c.Name, Kind: c.Kind.String(), File: c.File,
+				Line: c.Line})
 		}
 		number[p] = len(r.Calls)
 		r.Calls = append(r.Calls, pattern.Call{Parent: parent, Region: region})

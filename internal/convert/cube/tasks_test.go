@@ -14,8 +14,8 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// TestTasks: of any run of tasks the sums over call paths and workers are the report's, and both readers read what is
-// written.
+// TestTasks: of any run of tasks the sums over call paths and workers are the report's, and both readers read
+// what is written.
 func TestTasks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := sloutest.Build(t, sloutest.Random(t).Text())

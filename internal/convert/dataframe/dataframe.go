@@ -86,8 +86,9 @@ const rowGroup = 1 << 18
 const atOnce = 4
 
 // Parquet writes a table as a Parquet file: columns of int64, double or UTF-8, all optional, compressed with
-// zstd at its fastest level, as others take longer and save nothing. Integers are stored as differences, texts
-// by a dictionary, or one after the other where most of them differ. The metadata tells whyslow.tables_version.
+// zstd at its fastest level, as others take longer and save nothing. Integers are stored as differences,
+// texts by a dictionary, or one after the other where most of them differ. The metadata tells
+// whyslow.tables_version.
 //
 // Several row groups are made at once; they are written in order.
 func Parquet(ctx context.Context, w io.Writer, t *tables.Table, rows *tables.Rows) error {

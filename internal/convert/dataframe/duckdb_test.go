@@ -16,7 +16,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestDuckDB: DuckDB reads the same from both formats as is in the tables, and the query of the documents works.
+// TestDuckDB: DuckDB reads the same from both formats as is in the tables, and the query of the documents
+// works.
 func TestDuckDB(t *testing.T) {
 	s := &tables.Source{Model: sloutest.Load(t, sloutest.Recorded(t, "cholesky", 1))}
 	dir := t.TempDir()

@@ -15,9 +15,9 @@ import (
 	"github.com/whyslow/whyslow/internal/model"
 )
 
-// quote makes a text a string of the language. In labels a backslash begins an escape and & an entity, so these
-// are doubled and spelled out. Control characters, which would end the string or spoil what Graphviz writes, are
-// replaced by their pictures.
+// quote makes a text a string of the language. In labels a backslash begins an escape and & an entity, so
+// these are doubled and spelled out. Control characters, which would end the string or spoil what Graphviz
+// writes, are replaced by their pictures.
 func quote(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

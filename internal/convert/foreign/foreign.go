@@ -109,9 +109,9 @@ func (c *Counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Import makes a trace in the folder dir of what in has, with a format. folder has the files beside it; nil if
-// the file stands for itself. The error of the file is returned too when
-// the trace has what was read before it; made tells whether there is a trace.
+// Import makes a trace in the folder dir of what in has, with a format. folder has the files beside it; nil
+// if the file stands for itself. The error of the file is returned too when the trace has what was read
+// before it; made tells whether there is a trace.
 func Import(ctx context.Context, f Format, in io.Reader, folder fs.FS, dir string, info trace.RunInfo) (
 	made bool, err error) {
 	run, err := newRun(dir, info)

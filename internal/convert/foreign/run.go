@@ -32,7 +32,8 @@ func newRun(dir string, info trace.RunInfo) (*Run, error) {
 	return r, trace.WriteRunInfo(dir, &r.Info)
 }
 
-// Skip counts something that is in the file and not in the trace; what is a name in words.NotRead. Reports say it.
+// Skip counts something that is in the file and not in the trace; what is a name in words.NotRead. Reports
+// say it.
 func (r *Run) Skip(what string) { r.skipped[what]++ }
 
 // notRead is what was skipped, as model.NotReadSetting has it.

@@ -1,6 +1,6 @@
-// Package perfetto writes a run for ui.perfetto.dev, and for what reads the Trace Event Format: one file of all
-// its nodes, with the times of the model, whose clocks are corrected. The module perfetto_module writes a file
-// while a program runs; of a run of many processes each of them has its own, with its own clock.
+// Package perfetto writes a run for ui.perfetto.dev, and for what reads the Trace Event Format: one file of
+// all its nodes, with the times of the model, whose clocks are corrected. The module perfetto_module writes a
+// file while a program runs; of a run of many processes each of them has its own, with its own clock.
 //
 // A node is a process there, a worker one of its threads; what a node sends and receives is on a further
 // thread. Calls of user code, executions of structured CFs, waits and regions are slices; DFs that are sent
@@ -128,7 +128,8 @@ func (p *writer) lanes() {
 			if m.Atomic(m.ExecCF[e]) {
 				category = "ForeignBlock"
 			}
-			p.spans = append(p.spans, span{m.ExecStart[e], m.EndOf(e), m.Codes[m.CodeOf(m.ExecCF[e])].Name, category, e})
+			p.spans = append(p.spans, span{m.ExecStart[e], m.EndOf(e), m.Codes[m.CodeOf(m.ExecCF[e])].Name,
+				category, e})
 		}
 		for i := range w.Waits {
 			x := &w.Waits[i]
@@ -157,7 +158,8 @@ func (p *writer) visits(t *model.Thread) {
 		return
 	}
 	for v := range t.Enter {
-		p.spans = append(p.spans, span{t.Enter[v], t.Exit[v], p.m.Codes[p.m.Sites[t.Site[v]].Code].Name, "Region", -1})
+		p.spans = append(p.spans, span{t.Enter[v], t.Exit[v], p.m.Codes[p.m.Sites[t.Site[v]].Code].Name, "Region",
+			-1})
 	}
 }
 
@@ -222,8 +224,8 @@ func (p *writer) message(g *model.Message, out bool, node, peer int, at int64, f
 	if g.Sent == model.None || g.Received == model.None {
 		flow = 0
 	}
-	p.s = slice{node: node, tid: p.thread(node, messagesOf, "messages"), from: at - p.m.Start, to: at - p.m.Start,
-		name: name, category: "DF", flow: flow, out: out, args: p.s.args}
+	p.s = slice{node: node, tid: p.thread(node, messagesOf, "messages"), from: at - p.m.Start,
+		to: at - p.m.Start, name: name, category: "DF", flow: flow, out: out, args: p.s.args}
 	p.out.slice(p.s.with(number("peer", int64(peer)), number("bytes", g.Bytes), text("what", what)))
 }
 

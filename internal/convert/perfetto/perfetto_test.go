@@ -50,8 +50,8 @@ func convert(t sloutest.TB, text string) ([]record, *model.Model) {
 	return list, m
 }
 
-// TestRandom: every execution is one slice of its worker's thread, as long as in the model; every arrow has two
-// ends, the later one not before the other where clocks were repaired; bytes held end as the model's do.
+// TestRandom: every execution is one slice of its worker's thread, as long as in the model; every arrow has
+// two ends, the later one not before the other where clocks were repaired; bytes held end as the model's do.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list, m := convert(t, sloutest.Random(t).Text())

@@ -117,7 +117,8 @@ stats
 	}
 }
 
-// TestTraceProcessorSums: of both formats counts and sums are those of the model, and Perfetto does not complain.
+// TestTraceProcessorSums: of both formats counts and sums are those of the model, and Perfetto does not
+// complain.
 func TestTraceProcessorSums(t *testing.T) {
 	var files []string
 	var models []*model.Model

@@ -145,7 +145,8 @@ func (k *conn) read(b []byte, parse func() (*trace.RunInfo, error)) (info *trace
 
 // weight is about how many bytes of memory a run.json takes whose text has so many.
 func weight(info *trace.RunInfo, text int) int64 {
-	n := text + 160*len(info.Symbols) + 96*(len(info.Nodes)+len(info.Processes)) + 128*(len(info.Versions)+len(info.Settings)) +
+	n := text + 160*len(info.Symbols) + 96*(len(info.Nodes)+len(info.Processes)) +
+		128*(len(info.Versions)+len(info.Settings)) +
 		16*(len(info.Hosts)+len(info.Off)+len(info.Args)+len(info.CommandLine))
 	for _, p := range info.Processes {
 		n += 24 * len(p.Monotonic)

@@ -32,8 +32,8 @@ int main(void) {
 }
 `
 
-// examineOpenMP tries to compile, start and record programs with threads, by OpenMP and without. A machine may
-// do without.
+// examineOpenMP tries to compile, start and record programs with threads, by OpenMP and without. A machine
+// may do without.
 func examineOpenMP(ctx context.Context) []Finding {
 	threads := tryThreads(ctx, "Threads", trialThreads, "-pthread")
 	f := Finding{What: "OpenMP", OK: true, Value: launch.FindLibomp()}
@@ -83,8 +83,10 @@ func tryThreads(ctx context.Context, what, source, flag string) Finding {
 	case err != nil:
 		return failed(err)
 	case files != 1:
-		return f.bad("a program ran and was not recorded", "look whether it is with 'whyslow omp -- ./prog' of yours")
+		return f.bad("a program ran and was not recorded",
+			"look whether it is with 'whyslow omp -- ./prog' of yours")
 	}
-	f.OK, f.Value = true, fmt.Sprintf("a program of %s was recorded in %v", compiler, took.Round(10*time.Millisecond))
+	f.OK, f.Value = true, fmt.Sprintf("a program of %s was recorded in %v", compiler,
+		took.Round(10*time.Millisecond))
 	return f
 }

@@ -63,15 +63,15 @@ func examineShmem(ctx context.Context) []Finding {
 
 // tryShmem compiles a program, starts it and looks whether it was recorded.
 func tryShmem(ctx context.Context, oshrun string, v launch.Version, library string) Finding {
-	return tryMany(ctx, Finding{What: "OpenSHMEM PEs"}, library, trialSource, []string{"oshcc"}, oshrun, " (LD_PRELOAD):"+
-		" link them with it ('whyslow shmem --library DIR')",
+	return tryMany(ctx, Finding{What: "OpenSHMEM PEs"}, library, trialSource, []string{"oshcc"}, oshrun,
+		" (LD_PRELOAD): link them with it ('whyslow shmem --library DIR')",
 		func(program string) *launch.Launch { return launch.Trial(oshrun, v, triedRanks, program) })
 }
 
 // tryMany is tryShmem for a program that a launcher starts as several processes. loading ends a sentence
 // about libraries that are not loaded.
-func tryMany(ctx context.Context, f Finding, library, source string, compiler []string, launcher, loading string,
-	trialOf func(program string) *launch.Launch) Finding {
+func tryMany(ctx context.Context, f Finding, library, source string, compiler []string,
+	launcher, loading string, trialOf func(program string) *launch.Launch) Finding {
 	failed := func(err error) Finding { return f.bad(err.Error(), "") }
 	dir, err := os.MkdirTemp("", "whyslow-doctor-*")
 	if err != nil {
@@ -111,7 +111,8 @@ func tryMany(ctx context.Context, f Finding, library, source string, compiler []
 
 // trial compiles a program in C into a folder, where it also makes one for the trace. wrong is the compiler's
 // complaint, "" if there is none.
-func trial(ctx context.Context, dir, text string, compiler ...string) (program, traceDir, wrong string, err error) {
+func trial(ctx context.Context, dir, text string, compiler ...string) (
+	program, traceDir, wrong string, err error) {
 	source := filepath.Join(dir, "trial.c")
 	program, traceDir = filepath.Join(dir, "trial"), filepath.Join(dir, "trace")
 	if err = errors.Join(os.WriteFile(source, []byte(text), 0o666), os.Mkdir(traceDir, 0o777)); err != nil {

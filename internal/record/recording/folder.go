@@ -12,8 +12,8 @@ import (
 	"github.com/whyslow/whyslow/internal/files"
 )
 
-// NewFolder makes the folder for the trace of a program: PROG.NNN.trace in the current folder, NNN one more than
-// the largest there is.
+// NewFolder makes the folder for the trace of a program: PROG.NNN.trace in the current folder, NNN one more
+// than the largest there is.
 func NewFolder(program string) (string, error) {
 	dir, err := files.NewTrace(".", strings.TrimSuffix(filepath.Base(program), filepath.Ext(program)))
 	if err != nil {

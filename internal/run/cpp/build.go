@@ -53,7 +53,8 @@ func Build(ctx context.Context, s Spec) (*Built, error) {
 		return nil, err
 	}
 	b.cache.Prune()
-	return &Built{Path: lib.Path, Compiled: compiled, Read: lib.Read, Note: b.cache.Note, Misfits: b.misfits}, nil
+	return &Built{Path: lib.Path, Compiled: compiled, Read: lib.Read, Note: b.cache.Note,
+		Misfits: b.misfits}, nil
 }
 
 type builder struct {

@@ -8,8 +8,8 @@ import (
 )
 
 // Bind gives each worker of each process a core of its own, in the order of ranks: the first of those that
-// its process may use and that no other worker on the host has. workers is how many a process has. The error says
-// on which host there are too few cores. All processes of a crew come to the same result.
+// its process may use and that no other worker on the host has. workers is how many a process has. The error
+// says on which host there are too few cores. All processes of a crew come to the same result.
 func (c *Crew) Bind(workers int) (byRank [][]int, err error) {
 	taken := map[string]map[int]bool{} // by host
 	for rank, p := range c.procs {
@@ -23,8 +23,8 @@ func (c *Crew) Bind(workers int) (byRank [][]int, err error) {
 			return nil, fmt.Errorf("--bind core: the system does not say which cores rank %d on %s may use", rank,
 				p.Host)
 		case len(free) < workers && len(free) < len(own):
-			return nil, fmt.Errorf("--bind core: %s of rank %d on %s need a core each, and ranks before it leave %s of"+
-				" %d: use fewer ranks or workers (-w)", words.Count(workers, "worker"), rank, p.Host,
+			return nil, fmt.Errorf("--bind core: %s of rank %d on %s need a core each, and ranks before it leave %s"+
+				" of %d: use fewer ranks or workers (-w)", words.Count(workers, "worker"), rank, p.Host,
 				words.Count(len(free), "core"), len(own))
 		case len(free) < workers:
 			return nil, fmt.Errorf("--bind core: %s need a core each, and there %s %s (%s): use fewer (-n, -w)",

@@ -24,7 +24,8 @@ func ThisProcess() trace.ProcessInfo {
 // AvailableCores is the number of cores this process may use.
 func AvailableCores() int { return runtime.NumCPU() }
 
-// Load is processor time since some moment: of this process, and of all programs on the cores that it may use.
+// Load is processor time since some moment: of this process, and of all programs on the cores that it may
+// use.
 type Load struct{ Own, Busy int64 }
 
 // LoadNow reads both in nanoseconds; they are 0 where the system does not tell.

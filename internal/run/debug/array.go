@@ -19,10 +19,12 @@ type element struct {
 
 var elements = map[string]element{
 	"double": {8, func(b []byte) float64 { return math.Float64frombits(binary.NativeEndian.Uint64(b)) }},
-	"float":  {4, func(b []byte) float64 { return float64(math.Float32frombits(binary.NativeEndian.Uint32(b))) }},
-	"int":    {4, func(b []byte) float64 { return float64(int32(binary.NativeEndian.Uint32(b))) }},
-	"long":   {8, func(b []byte) float64 { return float64(int64(binary.NativeEndian.Uint64(b))) }},
-	"byte":   {1, func(b []byte) float64 { return float64(b[0]) }},
+	"float": {4, func(b []byte) float64 {
+		return float64(math.Float32frombits(binary.NativeEndian.Uint32(b)))
+	}},
+	"int":  {4, func(b []byte) float64 { return float64(int32(binary.NativeEndian.Uint32(b))) }},
+	"long": {8, func(b []byte) float64 { return float64(int64(binary.NativeEndian.Uint64(b))) }},
+	"byte": {1, func(b []byte) float64 { return float64(b[0]) }},
 }
 
 // Array is raw data seen as an array of a type. It borrows the data.

@@ -64,8 +64,8 @@ type Stop struct {
 // ErrEnded says that the run is over.
 var ErrEnded = errors.New("the run is over")
 
-// changeFields are those of DebugEvents.onChanged: the DF, the CF that alone gets the new value or - for all that
-// request it later, and both values.
+// changeFields are those of DebugEvents.onChanged: the DF, the CF that alone gets the new value or - for all
+// that request it later, and both values.
 var changeFields = []trace.Field{{Name: "df", Type: trace.FieldDF}, {Name: "cf", Type: trace.FieldCF},
 	{Name: "was", Type: trace.FieldName}, {Name: "is", Type: trace.FieldName}}
 
@@ -141,8 +141,9 @@ func New(ctx context.Context, o Options) (*Debugger, error) {
 	if o.Session == nil {
 		return d, nil
 	}
-	for k, event := range map[kind][2]string{dfSent: {"DFEvents", "onSent"}, dfReceived: {"DFEvents", "onReceived"},
-		dfDropped: {"DFEvents", "onDropped"}, duplicate: {"DFEvents", "onDuplicate"}, cfWaits: {"CFEvents", "onWaiting"}} {
+	for k, event := range map[kind][2]string{dfSent: {"DFEvents", "onSent"},
+		dfReceived: {"DFEvents", "onReceived"}, dfDropped: {"DFEvents", "onDropped"},
+		duplicate: {"DFEvents", "onDuplicate"}, cfWaits: {"CFEvents", "onWaiting"}} {
 		err := o.Session.ConnectAny(event[0], event[1], "debugger", 0, func(s *prof.Stream, a *prof.Any) {
 			d.happened(ctx, k, s.Node(), a)
 		})
@@ -433,7 +434,8 @@ func place(st *luna.Stmt) string {
 }
 
 func (d *Debugger) isHeld(x *engine.Execution) bool {
-	return x.Point == engine.AtStart && slices.ContainsFunc(d.holds, func(p *Point) bool { return p.matchesCF(x) })
+	return x.Point == engine.AtStart &&
+		slices.ContainsFunc(d.holds, func(p *Point) bool { return p.matchesCF(x) })
 }
 
 // Started implements engine.Gate.
@@ -477,8 +479,8 @@ func (d *Debugger) Made(x *engine.Execution) {
 // Done implements engine.Gate.
 func (d *Debugger) Done(x *engine.Execution) (list []*engine.Execution) {
 	if x.Point == engine.AtStart && d.stepping == x.CF {
-		d.stop(Stop{Reason: Stepped, Text: "a CF of " + x.Stmt.Text + " has ended (" + place(x.Stmt) + ")", CF: x.CF,
-			Node: x.Node, Worker: x.Worker})
+		d.stop(Stop{Reason: Stepped, Text: "a CF of " + x.Stmt.Text + " has ended (" + place(x.Stmt) + ")",
+			CF: x.CF, Node: x.Node, Worker: x.Worker})
 	}
 	if d.opt.Under != nil {
 		list = d.admitted(d.opt.Under.Done(x))
@@ -509,7 +511,8 @@ func (d *Debugger) Quiet() ([]*engine.Execution, bool) {
 			d.stop(stuck(left))
 		}
 	}
-	return nil, len(d.kept) > 0 || d.paused && (len(d.later) > 0 || d.toldStuck || d.since != 0 && d.ctl.Left() != nil)
+	return nil, len(d.kept) > 0 ||
+		d.paused && (len(d.later) > 0 || d.toldStuck || d.since != 0 && d.ctl.Left() != nil)
 }
 
 // stepWaits ends a step of a CF that cannot go on.

@@ -27,8 +27,8 @@ const (
 	mostPixels             = 4096
 )
 
-// cells are the means of the elements of an array, in a grid of at most so many columns and rows. A cell with a
-// NaN is one.
+// cells are the means of the elements of an array, in a grid of at most so many columns and rows. A cell with
+// a NaN is one.
 func (a *Array) cells(columns, rows int) (means [][]float64) {
 	h, w := a.Rows(), a.Width()
 	columns, rows = min(columns, w), min(rows, h)
@@ -117,8 +117,8 @@ func (d *Debugger) Difference(a, b, typ string) (text string, err error) {
 	return text, err
 }
 
-// Difference says how two values differ: raw data is compared as arrays of a type (see ArrayOf), or else byte by
-// byte. NaNs are equal to each other.
+// Difference says how two values differ: raw data is compared as arrays of a type (see ArrayOf), or else byte
+// by byte. NaNs are equal to each other.
 func Difference(a, b cpp.Value, typ string) (string, error) {
 	if a.Type != b.Type {
 		return "", fmt.Errorf("one is of type %v, the other of type %v", a.Type, b.Type)
@@ -131,7 +131,8 @@ func Difference(a, b cpp.Value, typ string) (string, error) {
 		a.Type == cpp.Real && same(a.Real(), b.Real()):
 		return "they are equal: " + Text(a), nil
 	case a.Type == cpp.Int:
-		return fmt.Sprintf("%s and %s: the second is larger by %d", Text(a), Text(b), int64(b.Int())-int64(a.Int())), nil
+		return fmt.Sprintf("%s and %s: the second is larger by %d", Text(a), Text(b),
+			int64(b.Int())-int64(a.Int())), nil
 	case a.Type == cpp.Real:
 		return fmt.Sprintf("%s and %s: the second is larger by %g", Text(a), Text(b), b.Real()-a.Real()), nil
 	default:

@@ -41,9 +41,10 @@ var kinds = map[string]kind{"made": dfMade, "requested": dfRequested, "sent": df
 //
 //	[EVENT] NAME[INDEX]... [node N] [hit N] [log TEXT] [if CONDITION]
 //
-// where EVENT is made, requested, sent, received or dropped, for a DF. Without EVENT, NAME is a code fragment,
-// a label, or FILE:LINE, for CFs that are about to execute. An INDEX is a number or *. The CONDITION is an
-// expression over what a CF gets: u[4] > 0.5 && i == 3; doubles(u[4])[0] is an element of raw data.
+// where EVENT is made, requested, sent, received or dropped, for a DF. Without EVENT, NAME is a code
+// fragment, a label, or FILE:LINE, for CFs that are about to execute. An INDEX is a number or *. The
+// CONDITION is an expression over what a CF gets: u[4] > 0.5 && i == 3; doubles(u[4])[0] is an element of raw
+// data.
 type Point struct {
 	ID   int
 	Text string
@@ -81,7 +82,8 @@ func parse(prog *luna.Program, text string) (*Point, error) {
 	name := words[0]
 	for words = words[1:]; len(words) > 0; {
 		if len(words) == 1 {
-			return nil, fmt.Errorf("%s: after the name come node N, hit N, log TEXT or if CONDITION, not %s", text, words[0])
+			return nil, fmt.Errorf("%s: after the name come node N, hit N, log TEXT or if CONDITION, not %s", text,
+				words[0])
 		}
 		n, err := strconv.Atoi(words[1])
 		switch words[0] {
@@ -93,7 +95,8 @@ func parse(prog *luna.Program, text string) (*Point, error) {
 			p.log, err = strings.Join(words[1:], " "), nil
 			words = words[:2]
 		default:
-			return nil, fmt.Errorf("%s: after the name come node N, hit N, log TEXT or if CONDITION, not %s", text, words[0])
+			return nil, fmt.Errorf("%s: after the name come node N, hit N, log TEXT or if CONDITION, not %s", text,
+				words[0])
 		}
 		if err != nil || n < 0 {
 			return nil, fmt.Errorf("%s: %s %s: a number from 0 is needed", text, words[0], words[1])
@@ -167,7 +170,8 @@ func (p *Point) setName(prog *luna.Program, name string) error {
 			what = "label"
 		}
 	}
-	return fmt.Errorf("the program has no %s %s; it has %s", what, name, strings.Join(slices.Compact(known), ", "))
+	return fmt.Errorf("the program has no %s %s; it has %s", what, name,
+		strings.Join(slices.Compact(known), ", "))
 }
 
 func atLine(s *luna.Stmt, file string, line int) bool {
@@ -320,8 +324,8 @@ func (d *Debugger) publish() {
 	d.dfs.Store(&list)
 }
 
-// happened looks whether a stop is about an event of a DF, or a CF that waits. The emitter may hold locks: so it
-// only asks for the stop. Who assigns a DF for the second time waits until the program goes on.
+// happened looks whether a stop is about an event of a DF, or a CF that waits. The emitter may hold locks: so
+// it only asks for the stop. Who assigns a DF for the second time waits until the program goes on.
 func (d *Debugger) happened(ctx context.Context, k kind, node int, a *prof.Any) {
 	if k == duplicate {
 		var goesOn chan struct{}

@@ -1,7 +1,8 @@
 package debug
 
-// Breakpoints and holds are kept for the next time that the program is debugged, in a file of its own below the
-// folder for the state of programs (XDG_STATE_HOME, else ~/.local/state). Every change is written at once.
+// Breakpoints and holds are kept for the next time that the program is debugged, in a file of its own below
+// the folder for the state of programs (XDG_STATE_HOME, else ~/.local/state). Every change is written at
+// once.
 
 import (
 	"cmp"

@@ -39,9 +39,9 @@ func (d *Debugger) goOn() []*engine.Execution {
 // ErrNothing says that no CF can make a step.
 var ErrNothing = errors.New("no CF is about to go on")
 
-// Step lets one kept CF go on to the end of its execution: the one named by its id, or, for 0, the one that has
-// been kept longest and is not held, of a node, or of those that a worker was about to go on with. node and worker
-// are -1 for any.
+// Step lets one kept CF go on to the end of its execution: the one named by its id, or, for 0, the one that
+// has been kept longest and is not held, of a node, or of those that a worker was about to go on with. node
+// and worker are -1 for any.
 func (d *Debugger) Step(cf trace.CF, node, worker int) error {
 	o := order{Op: opStep, CF: cf, Node: node, Worker: worker}
 	if d.ranks != nil {
@@ -182,8 +182,8 @@ type move struct {
 	to int
 }
 
-// Move has CFs that have not started run at another node: the kept one of that id, or all that a pattern names
-// and that are not there yet. Their inputs go along; what they make is stored where their locators say.
+// Move has CFs that have not started run at another node: the kept one of that id, or all that a pattern
+// names and that are not there yet. Their inputs go along; what they make is stored where their locators say.
 func (d *Debugger) Move(cf trace.CF, pattern string, to int) error {
 	o := order{Op: opMove, CF: cf, Text: pattern, Node: to}
 	if cf == 0 {
@@ -313,8 +313,9 @@ func (d *Debugger) setBreak(text string, id int, fleeting bool) error {
 	})
 }
 
-// Until is Continue up to a breakpoint that is there once, up to a time after the program's start, such as 1.5ms,
-// in which the time at which it was stopped does not count, or up to "wait": the next time a CF waits for a DF.
+// Until is Continue up to a breakpoint that is there once, up to a time after the program's start, such as
+// 1.5ms, in which the time at which it was stopped does not count, or up to "wait": the next time a CF waits
+// for a DF.
 func (d *Debugger) Until(text string) error { return d.going(order{Op: opUntil, Text: text}) }
 
 func (d *Debugger) goUntil(text string) error {
@@ -405,7 +406,8 @@ func (d *Debugger) Points() (list []*Point, err error) {
 	return list, err
 }
 
-// Rules says, in lines, what else than breakpoints decides about CFs: holds, those that are to be first, moves.
+// Rules says, in lines, what else than breakpoints decides about CFs: holds, those that are to be first,
+// moves.
 func (d *Debugger) Rules() (list []string, err error) {
 	err = d.do(func() []*engine.Execution {
 		for _, p := range d.holds {
@@ -422,7 +424,8 @@ func (d *Debugger) Rules() (list []string, err error) {
 	return list, err
 }
 
-// LetGo ends all debugging: breakpoints, holds and moves are removed, and the program goes on. What is saved stays.
+// LetGo ends all debugging: breakpoints, holds and moves are removed, and the program goes on. What is saved
+// stays.
 func (d *Debugger) LetGo() error { return d.going(order{Op: opLetGo}) }
 
 func (d *Debugger) forgetAll() []*engine.Execution {

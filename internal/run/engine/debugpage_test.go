@@ -17,8 +17,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// TestDebuggedFromThePage debugs random programs as several windows of the page would at once: they do what they
-// always do.
+// TestDebuggedFromThePage debugs random programs as several windows of the page would at once: they do what
+// they always do.
 func TestDebuggedFromThePage(t *testing.T) {
 	open(t, compile(t, "sub main() none();"))
 	deadline := time.Now().Add(time.Duration(effort.Times(1, 20)) * time.Second)

@@ -8,8 +8,8 @@ package engine
 // everything left waits for the gate, which knows (Quiet). All questions are asked under one lock: gates need
 // none of their own, and what they let go is queued before anybody can find that nothing moves.
 //
-// Without a gate this costs at most six comparisons with nil for each CF. Each is two instructions, CMPQ and a
-// jump that always goes the same way.
+// Without a gate this costs at most six comparisons with nil for each CF. Each is two instructions, CMPQ and
+// a jump that always goes the same way.
 
 import (
 	"errors"
@@ -81,8 +81,8 @@ func ExecutionKey(st *luna.Stmt, path uint64, number uint32) uint64 {
 	return placement.Add(placement.Add(path, int32(st.ID)), int32(number))
 }
 
-// Requests reports whether executions of the statement pass AtRequest: those whose first inputs are requested,
-// not pushed to them.
+// Requests reports whether executions of the statement pass AtRequest: those whose first inputs are
+// requested, not pushed to them.
 func Requests(st *luna.Stmt) bool {
 	return len(st.Waves) > 0 && slices.ContainsFunc(st.Waves[0], func(k int) bool { return !st.Inputs[k].Push })
 }
@@ -96,9 +96,9 @@ func (x *Execution) Code() string { return x.w.n.eng.prog.Codes[x.Stmt.Code].Nam
 // Parent is the CF that created it, 0 for none. The CF must still exist.
 func (x *Execution) Parent() trace.CF { return x.c.parent }
 
-// MoveTo has a kept execution, or one that is about to pass, go on at another node of the run. The inputs that
-// it has go along; what it makes is stored where its locators say. CFs that get pushed inputs, that are copied
-// to all nodes, or that are no atomic ones stay where they are.
+// MoveTo has a kept execution, or one that is about to pass, go on at another node of the run. The inputs
+// that it has go along; what it makes is stored where its locators say. CFs that get pushed inputs, that are
+// copied to all nodes, or that are no atomic ones stay where they are.
 func (x *Execution) MoveTo(node int) error {
 	if err := (&Control{x.w.n.eng}).HasNode(node); err != nil {
 		return err
@@ -132,7 +132,8 @@ func (x *Execution) Wanted() (list []string) {
 func (x *Execution) Uses() (list []string) {
 	a := &actor{n: x.w.n}
 	for k, in := range x.Stmt.Inputs {
-		if k < len(x.c.inputs) && x.c.inputs[k].have || x.Point == AtRequest && !in.Push && slices.Contains(x.Stmt.Waves[0], k) {
+		if k < len(x.c.inputs) && x.c.inputs[k].have ||
+			x.Point == AtRequest && !in.Push && slices.Contains(x.Stmt.Waves[0], k) {
 			id, _ := a.refIdent(in.Ref, &env{f: x.c.ctx(), c: x.c})
 			list = append(list, a.idText(&id))
 		}
@@ -176,7 +177,8 @@ func (w *worker) execution(c *cf, p Point) *Execution {
 		c: c, w: w}
 }
 
-// kept reports whether the gate keeps the CF, which others may then be working at, or sends it to another node.
+// kept reports whether the gate keeps the CF, which others may then be working at, or sends it to another
+// node.
 func (w *worker) kept(c *cf, p Point) bool {
 	e, n := w.n.eng, w.n
 	if c.let {

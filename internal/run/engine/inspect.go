@@ -1,7 +1,7 @@
 package engine
 
-// What a debugger sees and changes. Everything here is called within Control.Do or a question to the gate, so no
-// kept CF goes on meanwhile; others may, and each fact is true of the moment at which it is looked up.
+// What a debugger sees and changes. Everything here is called within Control.Do or a question to the gate, so
+// no kept CF goes on meanwhile; others may, and each fact is true of the moment at which it is looked up.
 
 import (
 	"errors"
@@ -79,8 +79,8 @@ func (n *node) cells(s *shard) (list []DFState) {
 			if !k.stored && len(k.waiters) == 0 {
 				continue
 			}
-			x := DFState{Name: a.identText(&k.id), ID: a.idText(&k.id), DF: k.num, Node: n.id, Stored: k.stored, Keeper: -1,
-				Left: int(k.count)}
+			x := DFState{Name: a.identText(&k.id), ID: a.idText(&k.id), DF: k.num, Node: n.id, Stored: k.stored,
+				Keeper: -1, Left: int(k.count)}
 			if k.stored {
 				x.Maker, x.MadeBy = k.producer.id, a.cfText(k.producer)
 				if x.Value = retained(k.val); k.kept != 0 {

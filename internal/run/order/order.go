@@ -5,8 +5,8 @@
 // # The recorded order
 //
 // A trace tells when each execution requested its inputs, and when each atomic one started and ended. Those
-// are the steps of the order, sorted by time. A step is taken when all before it have been: so what ran at the
-// same time may do so again, and what followed follows. An execution whose turn has not come is kept; the
+// are the steps of the order, sorted by time. A step is taken when all before it have been: so what ran at
+// the same time may do so again, and what followed follows. An execution whose turn has not come is kept; the
 // worker goes on. Executions are known by their statement, the iterations and calls they are in, and their
 // number, which do not depend on who created what first.
 //
@@ -87,8 +87,8 @@ func Read(r *trace.Reader, p *luna.Program) (*Recorded, error) {
 	if o.Workers == 0 {
 		return nil, errors.New("its run.json is missing: it does not say how many workers there were")
 	}
-	facts := &facts{made: map[trace.CF]made{}, first: map[birth]trace.CF{}, paths: map[trace.CF]uint64{}, prog: p,
-		offsets: map[uint16]int64{}}
+	facts := &facts{made: map[trace.CF]made{}, first: map[birth]trace.CF{}, paths: map[trace.CF]uint64{},
+		prog: p, offsets: map[uint16]int64{}}
 	if err := r.EachStream(1, func(c *trace.Cursor) error { return facts.read(c) }); err != nil {
 		return nil, err
 	}

@@ -134,8 +134,8 @@ func sumOf(list []engine.NamedValue) uint64 {
 	return h.Sum64()
 }
 
-// Differs says how the order of executions, or what they made, differs from that of another run, "" for not at
-// all. With several workers only CFs that did not run at the same time have an order.
+// Differs says how the order of executions, or what they made, differs from that of another run, "" for not
+// at all. With several workers only CFs that did not run at the same time have an order.
 func (r *Results) Differs(o *Results) string {
 	if len(r.list) != len(o.list) {
 		return fmt.Sprintf("%d executions, and %d", len(r.list), len(o.list))

@@ -151,8 +151,8 @@ func statement(g *CFs, same []*CFs, list []*luna.Stmt) *luna.Stmt {
 	return nil
 }
 
-// CallNumber is the number, from 0, of a statement that calls a sub among those of its block that call the same
-// one: what the path of its CFs goes on with.
+// CallNumber is the number, from 0, of a statement that calls a sub among those of its block that call the
+// same one: what the path of its CFs goes on with.
 func CallNumber(st *luna.Stmt) (n int32) {
 	if st.Kind != luna.SubCall || st.Block == nil {
 		return 0

@@ -59,7 +59,8 @@ func shownWith(t *testing.T, dir string, opt live.Options) (*httptest.Server, *l
 }
 
 // TestOnDisk asks everything about runs whose columns are on disk, for want of memory: the answers are those
-// from memory. One is a chain of CFs, with make test-long of 2 million events, one a recorded run on many nodes.
+// from memory. One is a chain of CFs, with make test-long of 2 million events, one a recorded run on many
+// nodes.
 func TestOnDisk(t *testing.T) {
 	const each = 4_000_000 / 12_000 // bytes a CF
 	cfs := effort.Times(12_000, 500_000)

@@ -13,8 +13,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// TestPictureOfEnded: a collector keeps the first picture of a run that ends, though nobody looks at it; not of
-// one that had ended before.
+// TestPictureOfEnded: a collector keeps the first picture of a run that ends, though nobody looks at it; not
+// of one that had ended before.
 func TestPictureOfEnded(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	old, dir := chainOfCFs(t, 50), chainOfCFs(t, 500)

@@ -28,7 +28,8 @@ const maxSource = 1 << 20
 var sourceEndings = []string{".fa", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".go", ".upc"}
 
 // askSource reads a source file from the folder of the trace, or from the one that it is in: usually the
-// program is there. Only files that the run's code fragments name are read, and nothing outside these folders.
+// program is there. Only files that the run's code fragments name are read, and nothing outside these
+// folders.
 func askSource(q *question) (any, error) {
 	file := q.text("file", 1000)
 	snap, err := q.snapshot()

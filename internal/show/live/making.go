@@ -151,8 +151,8 @@ func (r *Run) replace(s *Snapshot) {
 	r.snap = s
 }
 
-// rest gives up the snapshots if nobody asked for one for some time or is using one still, and returns whether
-// that is so.
+// rest gives up the snapshots if nobody asked for one for some time or is using one still, and returns
+// whether that is so.
 func (r *Run) rest(after time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,8 @@ type Partial struct {
 	exported     *slou.Interval // the trace has no more; nil: memory is short
 }
 
-// Exported tells whether that is all that the trace has: then its figures are those of an interval, and whole.
+// Exported tells whether that is all that the trace has: then its figures are those of an interval, and
+// whole.
 func (e *Partial) Exported() bool { return e.exported != nil }
 
 // Text is the error as a sentence.

@@ -36,7 +36,8 @@ func JSON(w io.Writer, all *Everything, opt Options) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(document{all.SLOU, SchemaVersion, append([]string{}, all.Warnings()...), all}); err != nil {
+	if err := e.Encode(document{all.SLOU, SchemaVersion,
+		append([]string{}, all.Warnings()...), all}); err != nil {
 		return err
 	}
 	if opt.Compact {

@@ -239,12 +239,12 @@ var sentences = slices.Concat([]words.Phrase{
 	{"again by %s", "ещё раз: %s"},
 	{"held %s on average, %s of it after the last use %s",
 		"хранился в среднем %s, из них после последнего использования %s %s"},
-	{"CF: a task, one execution of a code fragment. DF: a piece of data, assigned once. Node: a run-time system " +
-		"with its own memory. Worker: one of its threads.",
-		"ФВ — задача, одно исполнение фрагмента кода. ФД — данные, которым значение присваивается один раз. Узел — " +
-			"исполнительная система со своей памятью. Рабочий поток — один из её потоков."},
-	{"Region: a function, or an operation of the run-time system. Call path: where it was called from. Pattern: a " +
-		"way to lose time.",
+	{"CF: a task, one execution of a code fragment. DF: a piece of data, assigned once. Node: a run-time " +
+		"system with its own memory. Worker: one of its threads.",
+		"ФВ — задача, одно исполнение фрагмента кода. ФД — данные, которым значение присваивается один раз. " +
+			"Узел — исполнительная система со своей памятью. Рабочий поток — один из её потоков."},
+	{"Region: a function, or an operation of the run-time system. Call path: where it was called from. " +
+		"Pattern: a way to lose time.",
 		"Регион — функция или операция системы исполнения. Путь вызова — откуда она вызвана. Шаблон — способ " +
 			"потерять время."},
 	{"Where all processor time went", "На что ушло всё процессорное время"},

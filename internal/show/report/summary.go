@@ -63,8 +63,8 @@ func (a *author) summary() {
 		a.para("Region: a function, or an operation of the run-time system. Call path: where it was called from. " +
 			"Pattern: a way to lose time.").In = paper
 	} else {
-		a.para("CF: a task, one execution of a code fragment. DF: a piece of data, assigned once. Node: a run-time " +
-			"system with its own memory. Worker: one of its threads.").In = paper
+		a.para("CF: a task, one execution of a code fragment. DF: a piece of data, assigned once. Node: a " +
+			"run-time system with its own memory. Worker: one of its threads.").In = paper
 	}
 	if r := a.SLOU; r != nil {
 		strip := func() string {

@@ -1,7 +1,7 @@
 // Package sql answers questions about a run in SQL: SQLite over the tables of package tables.
 //
-// SQLite is a library in Go, so no C compiler is needed. It sees the tables as virtual ones (vtab.go). Queries
-// read the fields that they ask for out of the model; nothing is loaded into a database first.
+// SQLite is a library in Go, so no C compiler is needed. It sees the tables as virtual ones (vtab.go).
+// Queries read the fields that they ask for out of the model; nothing is loaded into a database first.
 //
 // # What a query may do
 //

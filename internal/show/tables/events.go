@@ -98,7 +98,8 @@ var events = define("events", "An event as it was recorded, in order of time.",
 		}
 		return String(r.kind())
 	}),
-	integer("cf", "the first CF that it names; null: none, or no other table speaks of it", func(r anEvent) Value {
+	integer("cf", "the first CF that it names; null: none, or no other table "+
+		"speaks of it", func(r anEvent) Value {
 		if r.CF == 0 {
 			return Value{}
 		}

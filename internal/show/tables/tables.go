@@ -1,7 +1,8 @@
 // Package tables shows a run as tables: what SQL, CSV and Parquet have of it.
 //
 // Each table is defined once, with its columns, their types, units and keys, in runs.go, tasks.go, data.go,
-// time.go, events.go and regions.go. The list of All serves whyslow sql, whyslow convert and docs/tables.md alike.
+// time.go, events.go and regions.go. The list of All serves whyslow sql, whyslow convert and docs/tables.md
+// alike.
 //
 // A table has rows that are addressed by number, and computes a field when it is asked for: nothing is copied
 // out of the model. What an analysis has to find out first, such as the pieces of time, is found out when a
@@ -134,8 +135,8 @@ func (r *Rows) Len() int { return r.n }
 // where the trace has to be read and no longer can be; see Catch.
 func (r *Rows) Value(row, column int) Value { return r.get(row, column) }
 
-// Row gives all fields of a row, in to, which has as many elements as the table has columns. It panics as Value
-// does.
+// Row gives all fields of a row, in to, which has as many elements as the table has columns. It panics as
+// Value does.
 func (r *Rows) Row(row int, to []Value) { r.fill(row, to) }
 
 // Rows gives the rows of the table in a run. It may have to analyse the run first, once for all tables of s.

@@ -233,8 +233,8 @@ func put(m map[string]map[int64]bool, name string, v int64) {
 	m[name][v] = true
 }
 
-// TestNames: names are words of SQL that need no quotes, none stands twice, and what refers to a column refers
-// to one that is there.
+// TestNames: names are words of SQL that need no quotes, none stands twice, and what refers to a column
+// refers to one that is there.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, table := range All() {

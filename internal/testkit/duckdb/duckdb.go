@@ -16,7 +16,8 @@ import (
 //go:embed package.json package-lock.json query.mjs
 var here embed.FS
 
-// Ask runs queries in a folder and returns the rows of each, by column. Integers of 64 bits and decimals are texts.
+// Ask runs queries in a folder and returns the rows of each, by column. Integers of 64 bits and decimals are
+// texts.
 func Ask(t *testing.T, dir string, queries ...string) (answers [][]map[string]any) {
 	t.Helper()
 	modules := npm.Install(t, here, "duckdb")

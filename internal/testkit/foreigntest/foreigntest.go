@@ -27,8 +27,8 @@ func Consistent(t testing.TB, dir string) {
 	}
 }
 
-// UserEvents lists the events of user namespaces of an imported trace, a line each: the microsecond, the kind and
-// its only field. The last line is what was not read.
+// UserEvents lists the events of user namespaces of an imported trace, a line each: the microsecond, the kind
+// and its only field. The last line is what was not read.
 func UserEvents(t testing.TB, dir string) string {
 	t.Helper()
 	r, err := trace.Open(dir)
@@ -52,5 +52,6 @@ func UserEvents(t testing.TB, dir string) string {
 		t.Fatal(err)
 	}
 	slices.Sort(lines) // of the same moment
-	return strings.Join(append(lines, strings.ReplaceAll(r.Run().Settings[model.NotReadSetting], "\n", ", ")), "\n")
+	return strings.Join(append(lines,
+		strings.ReplaceAll(r.Run().Settings[model.NotReadSetting], "\n", ", ")), "\n")
 }

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// Install returns a folder of node modules: those of package.json and package-lock.json in files, at the versions
-// and with the check sums of the latter. It is made once, in the user's cache; name begins its name. Where npm is
-// missing or can fetch nothing the test is skipped.
+// Install returns a folder of node modules: those of package.json and package-lock.json in files, at the
+// versions and with the check sums of the latter. It is made once, in the user's cache; name begins its name.
+// Where npm is missing or can fetch nothing the test is skipped.
 func Install(t *testing.T, files fs.FS, name string) string {
 	t.Helper()
 	for _, tool := range []string{"node", "npm"} {

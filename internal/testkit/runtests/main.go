@@ -111,9 +111,9 @@ func run(arguments []string) int {
 	return 0
 }
 
-// keepSessions keeps the folder in which all of a user's Open MPI jobs have theirs. A job that ends removes it
-// if it is empty, so one that starts at that moment may fail: two of ours did on a busy machine. The function
-// returned gives it up.
+// keepSessions keeps the folder in which all of a user's Open MPI jobs have theirs. A job that ends removes
+// it if it is empty, so one that starts at that moment may fail: two of ours did on a busy machine. The
+// function returned gives it up.
 func keepSessions() func() {
 	host, err := os.Hostname()
 	if err != nil {

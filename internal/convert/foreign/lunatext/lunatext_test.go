@@ -178,8 +178,8 @@ func FuzzRead(f *testing.F) {
 	f.Add("0 | 0.1 | Stealing job CF 5 : 1 to 0 | x\n0 | 0.1 | Receive CF 5 : 1 | x\n0 | 0.1 | Finish CF 5 : 1 | x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		dir := filepath.Join(t.TempDir(), "x.trace")
-		made, err := foreign.Import(context.Background(), lunatext.Format, io.Reader(strings.NewReader(text)), nil, dir,
-			trace.RunInfo{})
+		made, err := foreign.Import(context.Background(), lunatext.Format, io.Reader(strings.NewReader(text)), nil,
+			dir, trace.RunInfo{})
 		var damaged *foreign.Error
 		if err != nil && !errors.As(err, &damaged) {
 			t.Fatal(err)

@@ -59,8 +59,8 @@ func sums(m *model.Model) string {
 	return b.String()
 }
 
-// TestRoundTrip: a run that is written as an archive and read again is the same; OTF2's own readers see the same
-// regions, times and messages.
+// TestRoundTrip: a run that is written as an archive and read again is the same; OTF2's own readers see the
+// same regions, times and messages.
 func TestRoundTrip(t *testing.T) {
 	first := filepath.Join(t.TempDir(), "first.trace")
 	if made, err := load(small(), first); !made || err != nil {
@@ -99,8 +99,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestWrittenSums: whatever the run, the archive has every visit and execution, as long as it was, and is read
-// again.
+// TestWrittenSums: whatever the run, the archive has every visit and execution, as long as it was, and is
+// read again.
 func TestWrittenSums(t *testing.T) {
 	for i := range 6 {
 		text := rapid.Custom(sloutest.RandomRegions).Example(i)

@@ -1,10 +1,10 @@
-// Package perfetto reads Perfetto's own format: protocol buffers with track events, as Perfetto's SDK, Chrome and
-// whyslow itself write them.
+// Package perfetto reads Perfetto's own format: protocol buffers with track events, as Perfetto's SDK, Chrome
+// and whyslow itself write them.
 //
-// A track is a thread of package tracks, its slices are that package's, and so are its flows; a track of a counter
-// is one of its counters. Names are texts, or numbers that packets of the same sequence have defined before. Times
-// may be of a clock of the sequence's own, which snapshots relate to the common one. All else is counted and left
-// out.
+// A track is a thread of package tracks, its slices are that package's, and so are its flows; a track of a
+// counter is one of its counters. Names are texts, or numbers that packets of the same sequence have defined
+// before. Times may be of a clock of the sequence's own, which snapshots relate to the common one. All else
+// is counted and left out.
 package perfetto
 
 import (
@@ -203,7 +203,8 @@ func (t *trace) inflate(ctx context.Context, data []byte, within bool) error {
 	return nil
 }
 
-// packet takes in a packet: first what others of its fields refer to. It returns packets that it has compressed.
+// packet takes in a packet: first what others of its fields refer to. It returns packets that it has
+// compressed.
 func (t *trace) packet(packet []byte) (compressed []byte, err error) {
 	var at, number, flags, onClock uint64
 	var event, interned, defaults, clocks, described []byte

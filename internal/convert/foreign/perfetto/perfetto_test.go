@@ -74,7 +74,8 @@ func tell(t sloutest.TB, dir string) string {
 
 // begin and end are those of slices on a track.
 func begin(at, track int, name []byte, more ...[]byte) []byte {
-	return event(at, append(more, field(wire.EventType, wire.SliceBegin), field(wire.EventTrack, track), name)...)
+	return event(at, append(more, field(wire.EventType, wire.SliceBegin), field(wire.EventTrack, track),
+		name)...)
 }
 
 func end(at, track int) []byte {
@@ -87,7 +88,8 @@ func small() []byte {
 	entry := message(field(wire.NameID, 7), field(wire.NameText, "make"))
 	clock := func(fields ...[]byte) []byte { return field(wire.Clocks, message(fields...)) }
 	return message(
-		packet(field(wire.PacketFlags, wire.StateCleared), field(wire.PacketInterned, field(wire.InternedName, entry))),
+		packet(field(wire.PacketFlags, wire.StateCleared),
+			field(wire.PacketInterned, field(wire.InternedName, entry))),
 		packet(field(wire.PacketClocks, message(clock(field(wire.ClockID, 6), field(wire.ClockTime, 100000)),
 			clock(field(wire.ClockID, 64), field(wire.ClockTime, 5), field(wire.ClockIncremental, 1),
 				field(wire.ClockUnit, 1000))))),
@@ -145,7 +147,8 @@ func beside(t testing.TB) []byte {
 	number := func(v int) []byte { return field(wire.EventCounter, v) }
 	return message(
 		track(1, field(wire.TrackProcess, message(field(wire.ProcessPID, 7), field(wire.ProcessName, "server")))),
-		track(2, field(wire.TrackThread, message(field(wire.ThreadPID, 7), field(wire.ThreadTID, 7))), field(wire.TrackParent, 1)),
+		track(2, field(wire.TrackThread, message(field(wire.ThreadPID, 7), field(wire.ThreadTID, 7))),
+			field(wire.TrackParent, 1)),
 		track(3, name("heap size"), counter(field(wire.CounterUnit, 1024)), field(wire.TrackParent, 1)),
 		deflated(t, begin(100000, 2, field(wire.EventNameText, "task")), value(101000, 3, number(2))),
 		track(4, name("jobs"), counter(field(wire.CounterIncremental, 1))),

@@ -335,8 +335,8 @@ func FuzzRead(f *testing.F) {
 			"paje.trace": {Data: []byte(second)}}
 		for _, folder := range []fs.FS{nil, folder} {
 			dir := filepath.Join(t.TempDir(), "x.trace")
-			made, err := foreign.Import(context.Background(), starpu.Format, io.Reader(strings.NewReader(first)), folder,
-				dir, trace.RunInfo{})
+			made, err := foreign.Import(context.Background(), starpu.Format, io.Reader(strings.NewReader(first)),
+				folder, dir, trace.RunInfo{})
 			var damaged *foreign.Error
 			if err != nil && !errors.As(err, &damaged) {
 				t.Fatal(err)

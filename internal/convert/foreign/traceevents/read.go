@@ -1,10 +1,11 @@
-// Package traceevents reads traces in the Trace Event Format: the JSON of chrome://tracing, Perfetto, PyTorch,
-// Dask, Ray, Bazel, Ninja and many others.
+// Package traceevents reads traces in the Trace Event Format: the JSON of chrome://tracing, Perfetto,
+// PyTorch, Dask, Ray, Bazel, Ninja and many others.
 //
 // # What becomes what
 //
-// A thread is one of package tracks. "X", or "B" and "E", are slices; "s", "t", "f", and "bind_id" are flows; "C"
-// are counters. "b" and "e", or of old "S" and "F", are asynchronous slices. All else is counted and left out.
+// A thread is one of package tracks. "X", or "B" and "E", are slices; "s", "t", "f", and "bind_id" are flows;
+// "C" are counters. "b" and "e", or of old "S" and "F", are asynchronous slices. All else is counted and left
+// out.
 package traceevents
 
 import (
@@ -293,8 +294,8 @@ func (f *file) event(r *record) error {
 	return nil
 }
 
-// async is what the ends of an asynchronous slice, and of those inside of it, have in common. Of old there were
-// none inside.
+// async is what the ends of an asynchronous slice, and of those inside of it, have in common. Of old there
+// were none inside.
 func (r *record) async(nested bool) string {
 	key, process := r[id], ""
 	if len(key) == 0 {

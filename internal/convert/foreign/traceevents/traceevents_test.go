@@ -187,8 +187,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestRandom: whatever slices and flows there are, the trace is consistent, and each task is executed once for
-// as long as its slice is.
+// TestRandom: whatever slices and flows there are, the trace is consistent, and each task is executed once
+// for as long as its slice is.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var list []string

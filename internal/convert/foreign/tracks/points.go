@@ -11,9 +11,9 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// What no thread executes: values of counters, and asynchronous slices. They become events of user namespaces,
-// "Counter.NAME" with the value and "Async.NAME" with the length, at its end. The page shows these as curves and
-// counts, and the table of events has them.
+// What no thread executes: values of counters, and asynchronous slices. They become events of user
+// namespaces, "Counter.NAME" with the value and "Async.NAME" with the length, at its end. The page shows
+// these as curves and counts, and the table of events has them.
 
 // point is such an event.
 type point struct {
@@ -136,7 +136,8 @@ func (f *File) pair() {
 			f.skip("ends", 1)
 		default:
 			name := cmp.Or(f.texts[open[n].name], "slice")
-			if k, ok := p.kind("Async", name, "The asynchronous slice", trace.Field{Name: "ns", Type: trace.FieldNS}); ok {
+			if k, ok := p.kind("Async", name, "The asynchronous slice",
+				trace.Field{Name: "ns", Type: trace.FieldNS}); ok {
 				p.list = append(p.list, point{m.at, k, uint64(m.at - open[n].at)})
 			} else {
 				f.skip("others", 1)

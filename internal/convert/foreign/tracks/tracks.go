@@ -1,11 +1,11 @@
 // Package tracks makes runs of tasks of slices on threads and flows between them, which several formats have.
 //
-// A slice that is in no other is a task: a CF, whose code fragment has the name of the slice. A flow is a DF that
-// leads from a task to one that starts later. A slice inside of another is a region. A task ends where a flow leaves it and goes on as another CF, so that
-// the rest is no reason for the wait of others.
+// A slice that is in no other is a task: a CF, whose code fragment has the name of the slice. A flow is a DF
+// that leads from a task to one that starts later. A slice inside of another is a region. A task ends where a
+// flow leaves it and goes on as another CF, so that the rest is no reason for the wait of others.
 //
-// Such formats do not say why a task without flows starts when it does. It has an input "not told", which nobody
-// made: its worker starves until then. All threads are workers of node 0.
+// Such formats do not say why a task without flows starts when it does. It has an input "not told", which
+// nobody made: its worker starves until then. All threads are workers of node 0.
 package tracks
 
 import (
@@ -113,8 +113,8 @@ func (f *File) Thread(key string) (*Thread, error) {
 // Empty tells that there are no slices.
 func (f *File) Empty() bool { return f.slices == 0 }
 
-// mostThings is how many slices, values of counters and the like are read: all must be in memory, because they
-// come in any order.
+// mostThings is how many slices, values of counters and the like are read: all must be in memory, because
+// they come in any order.
 const mostThings = 1 << 26
 
 // room counts a thing.

@@ -1,6 +1,6 @@
-// Package wire has the numbers of the fields of Perfetto's protocol buffers that whyslow writes and reads. Their
-// names and meanings are those of Perfetto's reference, https://perfetto.dev/docs/reference/trace-packet-proto:
-// there is no well-kept Go package of them.
+// Package wire has the numbers of the fields of Perfetto's protocol buffers that whyslow writes and reads.
+// Their names and meanings are those of Perfetto's reference,
+// https://perfetto.dev/docs/reference/trace-packet-proto: there is no well-kept Go package of them.
 package wire
 
 // TracePacket is the field of Trace: a packet.
@@ -120,8 +120,8 @@ const (
 	ClockUnit        = 4 // ns
 )
 
-// BootClock is the clock that timestamps are of, unless they say otherwise. From OwnClocks up to OwnClocksEnd a
-// sequence has its own.
+// BootClock is the clock that timestamps are of, unless they say otherwise. From OwnClocks up to OwnClocksEnd
+// a sequence has its own.
 const (
 	BootClock    = 6
 	OwnClocks    = 64

@@ -105,7 +105,8 @@ func library(name, suffix, code string) (compile.Program, error) {
 	dir, err := cache.Folder(sources)
 	return compile.Program{
 		Name: "libwhyslow-" + name + suffix, Dir: dir, Compiler: strings.Fields(os.Getenv("CC")),
-		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."}, Sources: []string{folder + "/" + name + ".c"},
+		Flags: []string{"-O2", "-g", "-pthread", code}, Compile: []string{"-I."},
+		Sources: []string{folder + "/" + name + ".c"},
 	}, err
 }
 
@@ -124,9 +125,10 @@ func explain(ctx context.Context, name string, compiler []string, err error) err
 		return err
 	}
 	command := cmp.Or(strings.Join(compiler, " "), "cc")
-	if command, _, _ = strings.Cut(command, " "); strings.HasPrefix(name, "mpi") && strings.HasPrefix(err.Error(), command+":") {
-		return fmt.Errorf("no compiler of MPI programs: %s was not found; install it (apt-get install libopenmpi-dev)"+
-			" or name one in the environment variable MPICC", command)
+	if command, _, _ = strings.Cut(command, " "); strings.HasPrefix(name, "mpi") &&
+		strings.HasPrefix(err.Error(), command+":") {
+		return fmt.Errorf("no compiler of MPI programs: %s was not found; install it (apt-get install"+
+			" libopenmpi-dev) or name one in the environment variable MPICC", command)
 	} else if strings.HasPrefix(err.Error(), command+":") {
 		return fmt.Errorf("no C compiler: %s was not found; install one (apt-get install gcc) or name one in the "+
 			"environment variable CC", command)

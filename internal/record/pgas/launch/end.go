@@ -83,8 +83,8 @@ func (l *Launch) nothing() string {
 	if l.omp != nil {
 		return l.omp.nothing(name)
 	}
-	return fmt.Sprintf("nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it statically"+
-		" (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)
+	return fmt.Sprintf("nothing was recorded: %s never called shmem_init, or OpenSHMEM is linked into it"+
+		" statically (then link it with libwhyslow-shmem.a first: 'whyslow shmem --library DIR')", name)
 }
 
 // NodeFiles counts the files of nodes in a folder.
@@ -124,8 +124,8 @@ func tellEnd(dir string, outcome error) error {
 	return trace.WriteRunInfo(dir, info)
 }
 
-// tellWorkers writes into run.json how many workers each node has, where node 0 knew its own number only. Each
-// worker begins with onProgramStarted.
+// tellWorkers writes into run.json how many workers each node has, where node 0 knew its own number only.
+// Each worker begins with onProgramStarted.
 func tellWorkers(dir string) error {
 	r, err := trace.Open(dir)
 	if err != nil {

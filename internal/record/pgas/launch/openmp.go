@@ -62,12 +62,12 @@ func (l *Launch) WithOpenMP(path string) (note string, err error) {
 	case o.runtime != GCC:
 		return "", nil
 	case o.libomp == "":
-		return "", fmt.Errorf("%s links %s, which reports nothing to tools, and LLVM's libomp.so.5, which can run it"+
-			" too, was not found: install libomp5 (apt-get install libomp5), or add its folder to LD_LIBRARY_PATH",
+		return "", fmt.Errorf("%s links %s, which reports nothing to tools, and LLVM's libomp.so.5, which can run"+
+			" it too, was not found: install libomp5 (apt-get install libomp5), or add its folder to LD_LIBRARY_PATH",
 			l.Program, GCC)
 	}
-	return fmt.Sprintf("%s links %s, which reports nothing to tools: it runs on LLVM's, %s, instead", l.Program, GCC,
-		o.libomp), nil
+	return fmt.Sprintf("%s links %s, which reports nothing to tools: it runs on LLVM's, %s, instead", l.Program,
+		GCC, o.libomp), nil
 }
 
 // preloaded is what is loaded before the program's own libraries.
@@ -81,11 +81,11 @@ func (o *openMP) preloaded(library string) string {
 // nothing says why a program that ended well may have left no trace.
 func (o *openMP) nothing(program string) string {
 	if o.runtime == LLVM || o.runtime == Intel {
-		return fmt.Sprintf("nothing was recorded: %s never reached an OpenMP construct, or its %s is so old that it"+
-			" has no tools interface (OMPT, from LLVM 8 on)", program, o.runtime)
+		return fmt.Sprintf("nothing was recorded: %s never reached an OpenMP construct, or its %s is so old that"+
+			" it has no tools interface (OMPT, from LLVM 8 on)", program, o.runtime)
 	}
-	return fmt.Sprintf("nothing was recorded: %s does not use OpenMP (was it compiled with -fopenmp?), or it never came"+
-		" to an OpenMP construct, and it made no thread", program)
+	return fmt.Sprintf("nothing was recorded: %s does not use OpenMP (was it compiled with -fopenmp?), or it"+
+		" never came to an OpenMP construct, and it made no thread", program)
 }
 
 // runtimeOf tells which run-time system a program links. An error continues a sentence that begins with its
@@ -121,8 +121,8 @@ func runtimeOf(path string) (string, error) {
 	if symbols, err := program.Symbols(); err == nil {
 		for _, s := range symbols {
 			if s.Section != elf.SHN_UNDEF && (s.Name == "GOMP_parallel" || s.Name == "__kmpc_fork_call") {
-				return "", errors.New("has an OpenMP run-time system linked into it statically, which reports nothing to" +
-					" tools: link it dynamically (without -static-openmp)")
+				return "", errors.New("has an OpenMP run-time system linked into it statically, which reports nothing" +
+					" to tools: link it dynamically (without -static-openmp)")
 			}
 		}
 	}

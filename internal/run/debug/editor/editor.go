@@ -105,8 +105,8 @@ func (s *Server) Serve() {
 
 // stopped tells the editor of a stop.
 func (s *Server) stopped(stop debug.Stop) {
-	reason := map[debug.Reason]string{debug.Breakpoint: "breakpoint", debug.Stepped: "step", debug.Paused: "pause",
-		debug.Entry: "entry", debug.Reached: "pause"}[stop.Reason]
+	reason := map[debug.Reason]string{debug.Breakpoint: "breakpoint", debug.Stepped: "step",
+		debug.Paused: "pause", debug.Entry: "entry", debug.Reached: "pause"}[stop.Reason]
 	s.outMu.Lock()
 	s.frames, s.variables = nil, nil
 	body := dap.StoppedEventBody{Reason: cmp.Or(reason, "exception"), Description: stop.Text, Text: stop.Text,
@@ -156,8 +156,9 @@ func (s *Server) obeyAll() {
 		m, err := dap.ReadProtocolMessage(s.in)
 		var unknown *dap.DecodeProtocolMessageFieldError
 		if errors.As(err, &unknown) {
-			s.send(&dap.ErrorResponse{Response: response(dap.Request{ProtocolMessage: dap.ProtocolMessage{Seq: unknown.Seq},
-				Command: unknown.FieldValue}, fmt.Errorf("%s is not supported", unknown.FieldValue))})
+			s.send(&dap.ErrorResponse{Response: response(dap.Request{
+				ProtocolMessage: dap.ProtocolMessage{Seq: unknown.Seq}, Command: unknown.FieldValue},
+				fmt.Errorf("%s is not supported", unknown.FieldValue))})
 			continue
 		}
 		r, ok := m.(dap.RequestMessage)
@@ -178,8 +179,8 @@ func (s *Server) obeyAll() {
 
 // response is what every answer to a request begins with.
 func response(r dap.Request, err error) dap.Response {
-	x := dap.Response{ProtocolMessage: dap.ProtocolMessage{Type: "response"}, RequestSeq: r.Seq, Success: err == nil,
-		Command: r.Command}
+	x := dap.Response{ProtocolMessage: dap.ProtocolMessage{Type: "response"}, RequestSeq: r.Seq,
+		Success: err == nil, Command: r.Command}
 	if err != nil {
 		x.Message = err.Error()
 	}
@@ -209,9 +210,9 @@ func (s *Server) obey(m dap.RequestMessage) {
 	switch m := m.(type) {
 	case *dap.InitializeRequest:
 		s.send(&dap.InitializeResponse{Response: ok, Body: dap.Capabilities{SupportsConfigurationDoneRequest: true,
-			SupportsFunctionBreakpoints: true, SupportsConditionalBreakpoints: true, SupportsHitConditionalBreakpoints: true,
-			SupportsLogPoints: true, SupportsSetVariable: true, SupportsEvaluateForHovers: true,
-			SupportsTerminateRequest: true}})
+			SupportsFunctionBreakpoints: true, SupportsConditionalBreakpoints: true,
+			SupportsHitConditionalBreakpoints: true, SupportsLogPoints: true, SupportsSetVariable: true,
+			SupportsEvaluateForHovers: true, SupportsTerminateRequest: true}})
 		<-s.entered
 		s.send(&dap.InitializedEvent{Event: event("initialized")})
 	case *dap.LaunchRequest:

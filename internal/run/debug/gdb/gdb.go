@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package gdb attaches gdb to this process, at the entry of a C++ function. While gdb shows its prompt this whole
-// process stands still; what it waits for happens when gdb lets it go on.
+// Package gdb attaches gdb to this process, at the entry of a C++ function. While gdb shows its prompt this
+// whole process stands still; what it waits for happens when gdb lets it go on.
 package gdb
 
 import (
@@ -24,8 +24,8 @@ type Options struct {
 	Ready func() error
 }
 
-// Attach starts gdb, and returns when it has left this process, with what it printed if it was given commands.
-// Typed ones are read from this process's standard input.
+// Attach starts gdb, and returns when it has left this process, with what it printed if it was given
+// commands. Typed ones are read from this process's standard input.
 func Attach(o Options) (printed string, err error) {
 	tool, err := exec.LookPath("gdb")
 	if err != nil {

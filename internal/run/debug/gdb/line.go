@@ -9,7 +9,8 @@ import (
 // passed are signals that the run-time systems of Go and C++ send to themselves: they are not the program's.
 const passed = "handle SIGURG SIGPROF SIGPIPE SIGCHLD SIG61 nostop noprint pass"
 
-// Line is what people type in another terminal of this computer to have gdb stop at a function of this process.
+// Line is what people type in another terminal of this computer to have gdb stop at a function of this
+// process.
 func Line(function string) string {
 	sudo := ""
 	// Where the kernel lets only parents attach.
@@ -17,5 +18,6 @@ func Line(function string) string {
 	if text := strings.TrimSpace(string(scope)); text != "" && text != "0" && os.Geteuid() != 0 {
 		sudo = "sudo "
 	}
-	return fmt.Sprintf("%sgdb -q -p %d -ex '%s' -ex 'tbreak %s' -ex continue", sudo, os.Getpid(), passed, function)
+	return fmt.Sprintf("%sgdb -q -p %d -ex '%s' -ex 'tbreak %s' -ex continue", sudo, os.Getpid(), passed,
+		function)
 }

@@ -33,14 +33,15 @@ func init() {
 		{"continue c", "", "go on up to the next stop", true, func(s *session, _ string) error {
 			return s.d.Continue()
 		}},
-		{"step s", "[CF | [node [N]] [worker [W]]]", "let one CF go on to its end: the one named, or the next, of this" +
-			" or another node or worker", true, (*session).step},
-		{"until u", "BREAKPOINT | TIME | wait", "go on up to this breakpoint, this time after the start (1.5ms), or the" +
-			" next wait for a DF, or another stop", true, func(s *session, a string) error {
+		{"step s", "[CF | [node [N]] [worker [W]]]", "let one CF go on to its end: the one named, or the next, of" +
+			" this or another node or worker", true, (*session).step},
+		{"until u", "BREAKPOINT | TIME | wait", "go on up to this breakpoint, this time after the start (1.5ms)," +
+			" or the next wait for a DF, or another stop", true, func(s *session, a string) error {
 			return s.d.Until(a)
 		}},
-		{"break b", "BREAKPOINT", "stop at CODE, LABEL[3][*], FILE:LINE, or at made|requested|sent|received|dropped" +
-			" DF[4]; then: node N, hit N, log TEXT, if CONDITION", false, (*session).setBreak},
+		{"break b", "BREAKPOINT", "stop at CODE, LABEL[3][*], FILE:LINE, or at" +
+			" made|requested|sent|received|dropped DF[4]; then: node N, hit N, log TEXT, if CONDITION", false,
+			(*session).setBreak},
 		{"clear", "[N]", "remove a breakpoint, or all", false, (*session).clear},
 		{"breaks", "", "list the breakpoints, holds, and what is to be first or moved", false, (*session).breaks},
 		{"hold", "CODE|LABEL[3][*]", "keep these CFs, whatever else goes on", false, func(s *session,
@@ -58,8 +59,8 @@ func init() {
 			(*session).move},
 		{"cfs", "[STATE]", "list CFs: kept, running, waiting, queued", false, (*session).cfs},
 		{"inputs i", "[CF]", "what a CF that is kept or waits gets", false, (*session).inputs},
-		{"print p", "EXPRESSION", "a value of the CF where the program stopped: u[4], i + 1, doubles(u[4])[0]", false,
-			(*session).print},
+		{"print p", "EXPRESSION", "a value of the CF where the program stopped: u[4], i + 1, doubles(u[4])[0]",
+			false, (*session).print},
 		{"dfs", "[NAME]", "list DFs: their values, who made them, who waits for them", false, (*session).dfs},
 		{"array", "DF TYPE", "show raw data: as double, int[100], double[100][100]", false, (*session).array},
 		{"picture", "DF TYPE [FILE.png]", "a picture of such an array, in characters or as a file", false,
@@ -85,7 +86,8 @@ type Session struct {
 	Debugger *debug.Debugger
 	In       io.Reader // the commands
 	Out      io.Writer // what they print
-	// File is the name of the file that In reads: its first wrong line ends the run. "": people type, and may err.
+	// File is the name of the file that In reads: its first wrong line ends the run. "": people type, and may
+	// err.
 	File   string
 	Before []string // commands of --gdb, which come before those of In; a wrong one ends the run, too
 	Prompt bool
@@ -112,8 +114,8 @@ type session struct {
 	at   debug.Stop
 }
 
-// Serve obeys commands until the run is over. When there are no more, breakpoints and holds are removed and the
-// program goes on.
+// Serve obeys commands until the run is over. When there are no more, breakpoints and holds are removed and
+// the program goes on.
 func (x *Session) Serve() {
 	s := &session{d: x.Debugger, out: x.Out, quit: x.Quit}
 	for _, line := range s.d.Restored() {
@@ -175,11 +177,13 @@ func (x *Session) next() (line, where string, ok bool) {
 	return strings.TrimSpace(x.lines.Text()), where, true
 }
 
-// Obey obeys one command about a CF, 0 for none, and gives what it prints. known is false where there is no such
-// command.
+// Obey obeys one command about a CF, 0 for none, and gives what it prints. known is false where there is no
+// such command.
 func Obey(d *debug.Debugger, cf trace.CF, line string, quit func()) (text string, known bool, err error) {
 	name, _, _ := strings.Cut(line, " ")
-	known = slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(strings.Fields(c.names), name) })
+	known = slices.ContainsFunc(commands, func(c command) bool {
+		return slices.Contains(strings.Fields(c.names), name)
+	})
 	if !known {
 		return "", false, nil
 	}
@@ -229,7 +233,8 @@ func (s *session) find(name string) (trace.CF, error) {
 		return 0, err
 	}
 	for _, c := range list {
-		if c.CF.String() == name || c.Name == name && (c.State == engine.StateKept || c.State == engine.StateWaiting) {
+		if c.CF.String() == name ||
+			c.Name == name && (c.State == engine.StateKept || c.State == engine.StateWaiting) {
 			return c.CF, nil
 		}
 	}

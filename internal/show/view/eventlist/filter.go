@@ -45,7 +45,8 @@ func newShape(spec *trace.KindSpec) *shape {
 		}
 	}
 	switch spec.Kind {
-	case trace.KindCFReceived, trace.KindDFRequestReceived, trace.KindDFReceived, trace.KindGet, trace.KindReceived:
+	case trace.KindCFReceived, trace.KindDFRequestReceived, trace.KindDFReceived, trace.KindGet,
+		trace.KindReceived:
 	default:
 		s.out = true
 	}

@@ -233,8 +233,8 @@ func (w *writer) cf(id trace.CF) {
 // mostNeighbours is how many are named; there may be thousands.
 const mostNeighbours = 8
 
-// neighbours names the DFs that a CF reads and makes, "" where none are known. They stand beside its creation,
-// though they are known only later, to show its place in the graph.
+// neighbours names the DFs that a CF reads and makes, "" where none are known. They stand beside its
+// creation, though they are known only later, to show its place in the graph.
 func (w *writer) neighbours(id trace.CF) string {
 	m := w.l.m
 	cf := m.FindCF(id)

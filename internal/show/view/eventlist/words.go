@@ -69,9 +69,9 @@ var kindTexts = map[trace.Kind]words.Phrase{
 	trace.KindReadyQueue: {"CFs in the queue of ready ones: {length}", "ФВ в очереди готовых: {length}"},
 	trace.KindSendQueue: {"messages in the queue to node {peer}: {length}",
 		"сообщений в очереди к узлу {peer}: {length}"},
-	trace.KindUsage: {"the process takes {load} % of a core, {resident}, {arenas} of it for the run-time system, " +
-		"{threads} threads", "процесс занимает {load} % ядра, {resident}, из них {arenas} у исполнительной системы, " +
-		"потоков: {threads}"},
+	trace.KindUsage: {"the process takes {load} % of a core, {resident}, {arenas} of it for the run-time " +
+		"system, {threads} threads", "процесс занимает {load} % ядра, {resident}, из них {arenas} у " +
+		"исполнительной системы, потоков: {threads}"},
 	trace.KindRelations: {"CF-DF relations here {inner:sign}, with one end here {outer:sign}",
 		"отношений ФВ-ФД на узле {inner:sign}, с одним концом на узле {outer:sign}"},
 	trace.KindClockSync: {"clock compared with node 0: offset {offset:ns}, error up to {error}",

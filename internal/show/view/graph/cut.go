@@ -20,7 +20,7 @@ type sequence interface {
 	len() int
 	top(i int) int                           // which of the outermost groups it is in; ascending
 	head(top int) (key, title string)        // of that group
-	nameAt(i int) string                     // what it is called, without indices: they are in order within a top
+	nameAt(i int) string                     // its name, without indices: they are in order within a top
 	indicesAt(i int, dst []int64) []int64    // in dst, if there is room; in order within a name
 	mark(v *TaskGroup, i int)                // says of a group with i what is true of all of its top
 	single(v *TaskGroup, i int) (key string) // says which one it is

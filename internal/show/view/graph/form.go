@@ -158,5 +158,6 @@ func (g *Graph) newForm(open []string, limit, parts int) *form {
 	return f
 }
 
-// escaped is a text in an id of a group; ids are in lists with commas between them, parts of them have slashes.
+// escaped is a text in an id of a group; ids are in lists with commas between them, parts of them have
+// slashes.
 func escaped(kind, s string) string { return kind + "=" + url.QueryEscape(s) }

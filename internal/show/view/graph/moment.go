@@ -46,7 +46,7 @@ type Moment struct {
 	Edges     []MomentEdge `json:"edges"`
 	MoreEdges int          `json:"more_edges"` // those left out have the least counts
 	Order     []GraphEdge  `json:"order"`
-	Of        string       `json:"of"` // "alive": CFs that are not finished; "running": there are too many of these
+	Of        string       `json:"of"` // "alive": CFs that are not finished; "running": these are too many
 }
 
 // MomentGroup is a group of CFs or DFs.

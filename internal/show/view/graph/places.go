@@ -14,11 +14,11 @@ import (
 // are ready and run on each node, and what each node holds. A run has millions of CFs; which groups there are
 // depends on what the user has opened.
 //
-// Plan. All changes of state and all copies stored and dropped stand in two lists, by time. They depend on the
-// run alone. For the groups that are open now, sums over the changes are kept at some hundred moments, evenly
-// among the changes; any other moment is the last of these before it and the changes since. What goes from node
-// to node, and CFs by the time they live, stand in lists by their beginnings. model.Ends finds
-// what goes on at a moment.
+// Plan. All changes of state and all copies stored and dropped stand in two lists, by time. They depend on
+// the run alone. For the groups that are open now, sums over the changes are kept at some hundred moments,
+// evenly among the changes; any other moment is the last of these before it and the changes since. What goes
+// from node to node, and CFs by the time they live, stand in lists by their beginnings. model.Ends finds what
+// goes on at a moment.
 
 // cfChange is a change of a CF's state on a node.
 type cfChange struct {
@@ -128,7 +128,8 @@ func (g *Graph) findPlaces() *places {
 	return p
 }
 
-// findFlights lists all that goes from node to node. What is not known to have arrived is under way to the end.
+// findFlights lists all that goes from node to node. What is not known to have arrived is under way to the
+// end.
 func (g *Graph) findFlights(p *places) {
 	m := g.m
 	each := func(f func(v flight)) {

@@ -154,7 +154,8 @@ type found struct {
 // longestOf keeps so many of a list, the longest first. Of equals the earlier one comes first.
 func longestOf(list []found, most int) []found {
 	slices.SortFunc(list, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.to-b.from, a.to-a.from), cmp.Compare(a.from, b.from), cmp.Compare(a.lane, b.lane))
+		return cmp.Or(cmp.Compare(b.to-b.from, a.to-a.from), cmp.Compare(a.from, b.from),
+			cmp.Compare(a.lane, b.lane))
 	})
 	return list[:min(len(list), most)]
 }

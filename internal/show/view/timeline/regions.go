@@ -17,8 +17,8 @@ type RegionQuery struct {
 	Width    int   // 1 to 20000: what is shorter than this share of the interval is merged with its neighbours
 }
 
-// Regions are the visits of some lanes in an interval, and the collectives and locks of all of them. Short ones
-// are merged, so their number depends on the width of the picture, not on that of the interval.
+// Regions are the visits of some lanes in an interval, and the collectives and locks of all of them. Short
+// ones are merged, so their number depends on the width of the picture, not on that of the interval.
 type Regions struct {
 	From   int64   `json:"from"`
 	To     int64   `json:"to"`
@@ -290,7 +290,8 @@ func (p *regionPicture) locks() {
 	var list []track
 	for i := range r.Locks {
 		l := &r.Locks[i]
-		x := track{LockTrack: LockTrack{Name: l.Name, File: l.File, Line: l.Line, Holds: noStays(), Waits: noStays()}}
+		x := track{LockTrack: LockTrack{Name: l.Name, File: l.File, Line: l.Line, Holds: noStays(),
+			Waits: noStays()}}
 		waits := make([]open, len(p.t.lanes))
 		var hold open
 		byLane := make([]Stays, len(p.t.lanes))

@@ -86,8 +86,8 @@ const together = `#node 0
 90 Global.onProgramFinished
 `
 
-// TestRegions: visits lie inside each other, collectives span the lanes, a lock has an owner and who waits for
-// it, and what is too short for the picture is merged.
+// TestRegions: visits lie inside each other, collectives span the lanes, a lock has an owner and who waits
+// for it, and what is too short for the picture is merged.
 func TestRegions(t *testing.T) {
 	tl, err := Build(context.Background(), sloutest.Build(t, together), Options{})
 	if err != nil {

@@ -52,9 +52,10 @@ func Value(by string) string {
 	return name
 }
 
-// Shades gives classes by "origin": the node that created the CF, none if the trace lacks that node; by "late":
-// the time from when it was ready to when it first started; or by "value.NAME". That is its weight, or what own tells: the last number that
-// the worker told during the execution. own may be nil otherwise. Classes are kept with the timeline.
+// Shades gives classes by "origin": the node that created the CF, none if the trace lacks that node; by
+// "late": the time from when it was ready to when it first started; or by "value.NAME". That is its weight,
+// or what own tells: the last number that the worker told during the execution. own may be nil otherwise.
+// Classes are kept with the timeline.
 func (t *Timeline) Shades(ctx context.Context, by string, own Own) (*Shades, error) {
 	if !ShadedBy(by) {
 		return nil, query.Bad("by=%q: use code, factor, origin, late or value.NAME", by)

@@ -111,7 +111,8 @@ func wantShade(m *model.Model, s *Shades, e int, lane []known1) uint16 {
 	return uint16(len(s.Edges) - 1)
 }
 
-// TestShadesOfLostNode: a CF whose creator's file is missing has no node of origin, and is drawn all the same.
+// TestShadesOfLostNode: a CF whose creator's file is missing has no node of origin, and is drawn all the
+// same.
 func TestShadesOfLostNode(t *testing.T) {
 	m := sloutest.Build(t, strings.ReplaceAll(smallRun, "0.3", "70.3"))
 	tl, _ := made(t, m)

@@ -1,5 +1,5 @@
-// Addpage adds the packages that are in the page to an SBOM in CycloneDX: addpage SBOM LICENCES, where LICENCES
-// is web/dist/licenses.md, which the build of the page writes.
+// Addpage adds the packages that are in the page to an SBOM in CycloneDX: addpage SBOM LICENCES, where
+// LICENCES is web/dist/licenses.md, which the build of the page writes.
 package main
 
 import (
