@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// pageOpenMP: a run of OpenMP is shown in OpenMP's words, in both languages and in every view: no CFs, DFs and
-// workers, and in Russian no worker threads. Regions and tasks are in the timeline.
+// pageOpenMP: a run of OpenMP is shown in OpenMP's words, in both languages and in every view: no CFs, DFs
+// and workers, and in Russian no worker threads. Regions and tasks are in the timeline.
 func pageOpenMP(t *testing.T, p *pages) {
 	trace := filepath.Join(t.TempDir(), "openmp.trace")
 	p.whyslow(t, "omp", "-q", "-o", trace, "--", ompProgram(t, clang(), "wide-depend"))

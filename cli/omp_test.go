@@ -41,7 +41,8 @@ type ompReport struct {
 	}
 }
 
-// constructsTold are the constructs of constructs.c with a line of their own: code fragment, how many, how many us.
+// constructsTold are the constructs of constructs.c with a line of their own: code fragment, how many, how
+// many us.
 func constructsTold(t *testing.T) (told []struct {
 	Code      string
 	Count, US int64
@@ -74,8 +75,8 @@ func constructsTold(t *testing.T) (told []struct {
 	return told
 }
 
-// TestOpenMPConstructs: every construct is found as often as the program has it, with the time that it spins, by
-// whatever number of threads. What the program counts by itself is right while it is recorded.
+// TestOpenMPConstructs: every construct is found as often as the program has it, with the time that it spins,
+// by whatever number of threads. What the program counts by itself is right while it is recorded.
 func TestOpenMPConstructs(t *testing.T) {
 	t.Parallel()
 	program := ompProgram(t, clang(), "constructs")
@@ -148,9 +149,9 @@ func TestOpenMPEnds(t *testing.T) {
 	check("endless", "interrupted")
 }
 
-// TestOpenMPFaults: what is said of the programs with a fault in testdata/openmp, and not of those without it. What
-// a run shows depends on what else the machine does, so each has ten runs: to be told of the fault, or not to be
-// told of it.
+// TestOpenMPFaults: what is said of the programs with a fault in testdata/openmp, and not of those without
+// it. What a run shows depends on what else the machine does, so each has ten runs: to be told of the fault,
+// or not to be told of it.
 func TestOpenMPFaults(t *testing.T) {
 	effort.Only(t)
 	home, dir := lunaHome(t), t.TempDir()

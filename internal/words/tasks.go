@@ -2,12 +2,13 @@ package words
 
 import "regexp"
 
-// What is said of CFs, DFs and workers is said of the tasks, dependences and threads of OpenMP programs, in the
-// same sentences. A task is whatever a thread executes: OpenMP calls the share of a loop, too, a part of an implicit
-// task. In Russian only the threads change: an abbreviation such as ФВ stands in any case, and a word would not.
+// What is said of CFs, DFs and workers is said of the tasks, dependences and threads of OpenMP programs, in
+// the same sentences. A task is whatever a thread executes: OpenMP calls the share of a loop, too, a part of
+// an implicit task. In Russian only the threads change: an abbreviation such as ФВ stands in any case, and a
+// word would not.
 
-// TaskWords are patterns and what stands for them in OpenMP programs, by language. A word that begins a sentence is
-// capital.
+// TaskWords are patterns and what stands for them in OpenMP programs, by language. A word that begins a
+// sentence is capital.
 var TaskWords = [2][][2]string{
 	English: {
 		{`(^|[.?!] )CFs\b`, "${1}Tasks"}, {`(^|[.?!] )CF\b`, "${1}Task"},

@@ -8,9 +8,9 @@ import (
 	"github.com/whyslow/whyslow/internal/words"
 )
 
-// What only OpenMP programs are told: here, about code outside of parallel regions, and about regions inside of
-// others; in openmp_loops.go and openmp_tasks.go, about loops and tasks. The names are those that sdk/omp gives to
-// what it records.
+// What only OpenMP programs are told: here, about code outside of parallel regions, and about regions inside
+// of others; in openmp_loops.go and openmp_tasks.go, about loops and tasks. The names are those that sdk/omp
+// gives to what it records.
 
 const (
 	serialCode     = "serial code"
@@ -66,11 +66,12 @@ func (a *advisor) serial() {
 	if most == nil || a.workers < 2 || float64(code) < littleSerial*float64(a.res.WallNS) {
 		return
 	}
-	a.addWall("serial-code", code-code/a.workers, words.Say("Shared evenly by all threads, that code would end that "+
+	a.addWall("serial-code", code-code/a.workers, words.Say("Shared evenly by all threads, that code would "+
+		"end that "+
 		"much sooner.", "Если бы этот код поровну делили все потоки, он заканчивался бы на столько же раньше."),
 		map[string]any{"code": most.Code, "serial_ns": all, "code_ns": most.UsefulNS}, words.Say(
-			"One thread worked %s outside of parallel regions, mostly in `%s` (%s); the others waited. Find what takes "+
-				"the time there, and share it: a `parallel for`, or tasks.",
+			"One thread worked %s outside of parallel regions, mostly in `%s` (%s); the others waited. Find what "+
+				"takes the time there, and share it: a `parallel for`, or tasks.",
 			"Вне параллельных областей один поток работал %s, больше всего — `%s` (%s), а остальные ждали. Найдите, "+
 				"что там занимает время, и разделите это между потоками: `parallel for` или задачи.",
 			words.Time(all), most.Code, words.Time(most.UsefulNS)))
@@ -107,23 +108,23 @@ func (a *advisor) nested() {
 		return
 	}
 	code, _ := most(sites, strings.Compare)
-	a.addTime("nested-regions", lost, words.Say("Without the inner regions, their threads would have that much more "+
-		"time.", "Без внутренних областей у их потоков было бы на столько больше времени."),
+	a.addTime("nested-regions", lost, words.Say("Without the inner regions, their threads would have that "+
+		"much more time.", "Без внутренних областей у их потоков было бы на столько больше времени."),
 		map[string]any{"code": code, "count": count, "lost_ns": lost}, words.Say(
 			"%s began inside of others, mostly `%s`. Their threads spent %s (%s) beginning, and waiting for the last "+
 				"one. Share the work among the threads of the outer region: `collapse`, or tasks. Or allow one level "+
 				"only: `OMP_MAX_ACTIVE_LEVELS=1`.",
-			"Внутри других начато %s, больше всего — `%s`. Их потоки потратили %s (%s), начинаясь и ожидая последнего. "+
-				"Разделите работу между потоками внешней области: `collapse` или задачи. Или разрешите только один "+
-				"уровень: `OMP_MAX_ACTIVE_LEVELS=1`.",
+			"Внутри других начато %s, больше всего — `%s`. Их потоки потратили %s (%s), начинаясь и ожидая "+
+				"последнего. Разделите работу между потоками внешней области: `collapse` или задачи. Или разрешите "+
+				"только один уровень: `OMP_MAX_ACTIVE_LEVELS=1`.",
 			words.Number{N: count, What: regions}, code, words.Time(lost), a.share(lost)))
 }
 
 var regions = words.Noun{One: "parallel region", More: "parallel regions",
 	Russian: [3]string{"параллельная область", "параллельные области", "параллельных областей"}}
 
-// lifetimes gives, by CF, when its first execution began (None: there is none), and when the last one of it or
-// of what it has created has ended.
+// lifetimes gives, by CF, when its first execution began (None: there is none), and when the last one of it
+// or of what it has created has ended.
 func (a *advisor) lifetimes() (began, ended []int64) {
 	m := a.facts.m
 	began, ended = model.Make[int64](m, len(m.Created)), model.Make[int64](m, len(m.Created))

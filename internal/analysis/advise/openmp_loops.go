@@ -14,8 +14,8 @@ import (
 )
 
 // Loops whose threads do not end together. What another schedule would give is worked out from the recorded
-// chunks: how long each part of the iterations took is known from them, and so when each thread would end had the
-// iterations been divided in another way. Within a chunk all iterations count as equally long.
+// chunks: how long each part of the iterations took is known from them, and so when each thread would end had
+// the iterations been divided in another way. Within a chunk all iterations count as equally long.
 
 // uneven: threads wait at a barrier for the one that ends last.
 func (a *advisor) uneven() {
@@ -45,7 +45,8 @@ func (a *advisor) uneven() {
 	where, evidence := c.Consumer, map[string]any{"consumer": c.Consumer, "waited_ns": all}
 	remedy := words.Say("Hand out its iterations at run time: `schedule(dynamic)` or `schedule(guided)`.",
 		"Раздавайте итерации по ходу дела: `schedule(dynamic)` или `schedule(guided)`.")
-	bound := words.Say("If all threads came to the barriers at the same time, the run would end that much sooner.",
+	bound := words.Say("If all threads came to the barriers at the same time, the run would end that much "+
+		"sooner.",
 		"Если бы все потоки приходили к барьерам одновременно, запуск закончился бы на столько же раньше.")
 	wall := all / a.workers
 	if s != nil {
@@ -54,17 +55,18 @@ func (a *advisor) uneven() {
 		evidence["dynamic_ns"], evidence["guided_ns"], evidence["chunk"] = s.dynamic, s.guided, s.chunk
 		least, clause := s.best()
 		wall = min(wall, s.now-least)
-		bound = words.Say("With the recorded times of its chunks, the loop takes its threads %s: now %s, `static` %s, "+
-			"`dynamic, %d` %s, `guided` %s.",
+		bound = words.Say("With the recorded times of its chunks, the loop takes its threads %s: now %s, "+
+			"`static` %s, `dynamic, %d` %s, `guided` %s.",
 			"При записанных временах порций цикл занимает потоки %s: сейчас %s, `static` — %s, `dynamic, %d` — %s, "+
 				"`guided` — %s.", words.Time(least), words.Time(s.now), words.Time(s.static), s.chunk,
 			words.Time(s.dynamic), words.Time(s.guided))
 		remedy = words.Say("Best is `%s`.", "Лучше всего `%s`.", clause)
 	}
 	a.add("uneven-loop", wall, min(wall*a.workers, all), bound, evidence, words.Say(
-		"Threads waited %s (%s) at barriers for the slowest one, mostly after `%s`: some of its iterations take longer "+
-			"than others. %s",
-		"Потоки ждали самого медленного у барьеров %s (%s), больше всего после `%s`: одни итерации дольше других. %s",
+		"Threads waited %s (%s) at barriers for the slowest one, mostly after `%s`: some of its iterations take "+
+			"longer than others. %s",
+		"Потоки ждали самого медленного у барьеров %s (%s), больше всего после `%s`: одни итерации дольше "+
+			"других. %s",
 		words.Time(all), a.share(all), where, remedy))
 }
 
@@ -75,8 +77,9 @@ type schedule struct {
 	chunk                        int64 // iterations, of dynamic
 }
 
-// best is the least time, and the clause for it. What is simpler is preferred where it is nearly as good: nothing
-// has to be given out by a static schedule, and guided begins with large chunks, however long they take.
+// best is the least time, and the clause for it. What is simpler is preferred where it is nearly as good:
+// nothing has to be given out by a static schedule, and guided begins with large chunks, however long they
+// take.
 func (s *schedule) best() (ns int64, clause string) {
 	least := min(s.static, s.dynamic, s.guided)
 	nearly := least + least/50
@@ -232,8 +235,8 @@ func (it iterations) blocks(threads int) (longest int64) {
 	return longest
 }
 
-// handedOut is when the last of so many threads ends, if the one that is free first gets the next iterations: as
-// many as size says of what is left.
+// handedOut is when the last of so many threads ends, if the one that is free first gets the next iterations:
+// as many as size says of what is left.
 func (it iterations) handedOut(threads int, size func(left int64) int64) int64 {
 	free := make([]int64, threads)
 	for at := it.first; at < it.end; {

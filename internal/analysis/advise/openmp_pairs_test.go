@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// ompRun writes the trace of an OpenMP program of two threads on a machine that loses no time: what it says is
-// worked out by hand. Times are in us.
+// ompRun writes the trace of an OpenMP program of two threads on a machine that loses no time: what it says
+// is worked out by hand. Times are in us.
 type ompRun struct {
 	at     [2]int // each thread's clock
 	events []ompEvent
@@ -83,8 +83,8 @@ func (r *ompRun) df(name string, thread int, by *ompCF) string {
 	return fmt.Sprint(n)
 }
 
-// ompText is the trace of 12 ms of serial code, or more, and a region in which each thread has its implicit task
-// to itself.
+// ompText is the trace of 12 ms of serial code, or more, and a region in which each thread has its implicit
+// task to itself.
 func ompText(serial int, f func(r *ompRun, tasks [2]*ompCF)) string {
 	r := &ompRun{}
 	first := r.create(0, ompSerial, nil, "")
@@ -300,8 +300,8 @@ var ompPairs = []struct {
 		}},
 }
 
-// TestOpenMPPairs: a fault is named, with the gain that mending it gives, and no word of it is said of the mended
-// program.
+// TestOpenMPPairs: a fault is named, with the gain that mending it gives, and no word of it is said of the
+// mended program.
 func TestOpenMPPairs(t *testing.T) {
 	for _, p := range ompPairs {
 		slow, mended := analyse(t, p.text(false)), analyse(t, p.text(true))

@@ -16,8 +16,8 @@ import (
 //	whoever creates it waits for other tasks, in a taskwait
 //	a task that this one depends on has not ended
 //
-// A taskwait counts only if more tasks are created after it by the same code: one that a result is taken from,
-// as in a recursion, must stay.
+// A taskwait counts only if more tasks are created after it by the same code: one that a result is taken
+// from, as in a recursion, must stay.
 
 // taskWaits is what threads waited for, in ns.
 type taskWaits struct {
@@ -123,7 +123,8 @@ func (a *advisor) ofTasks() {
 	}
 	if code, ns := most(w.created, byName); ns > 0 {
 		all := sum(w.created)
-		a.addTime("one-creator", all, words.Say("If all threads created tasks, nobody would wait for the first one.",
+		a.addTime("one-creator", all, words.Say("If all threads created tasks, nobody would wait for the first "+
+			"one.",
 			"Если бы задачи создавали все потоки, никто не ждал бы первой задачи."),
 			map[string]any{"code": code, "tasks": w.tasks[code], "all_tasks": w.all, "waited_ns": all}, words.Say(
 				"Threads waited %s (%s) for tasks to be created, mostly by `%s`: %d of %d. Let several threads create "+
@@ -136,8 +137,8 @@ func (a *advisor) ofTasks() {
 	}
 	if code, ns := most(w.taskwait, byName); ns > 0 {
 		all := sum(w.taskwait)
-		a.addTime("taskwait", all, words.Say("If each task waited only for those whose results it takes, the threads "+
-			"would have that much more time.",
+		a.addTime("taskwait", all, words.Say("If each task waited only for those whose results it takes, the "+
+			"threads would have that much more time.",
 			"Если бы каждая задача ждала только тех, чьи результаты ей нужны, у потоков было бы на столько больше "+
 				"времени."), map[string]any{"code": code, "waited_ns": all}, words.Say(
 			"Threads waited %s (%s) because `%s` waits in `taskwait` for all its tasks before it creates the next "+
@@ -149,9 +150,10 @@ func (a *advisor) ofTasks() {
 	name, ns := most(w.depend, byName)
 	// Nearly all that depends on anything depends on this: it orders tasks that may have nothing in common.
 	if given := sum(w.given); ns > 0 && 10*w.given[name] > 8*given {
-		a.addTime("wide-depend", ns, words.Say("If those tasks could run at the same time, the threads would have that "+
-			"much more time.", "Если бы эти задачи могли исполняться одновременно, у потоков было бы на столько больше "+
-			"времени."), map[string]any{"variable": name, "tasks": w.given[name], "waited_ns": ns}, words.Say(
+		a.addTime("wide-depend", ns, words.Say("If those tasks could run at the same time, the threads would "+
+			"have that "+
+			"much more time.", "Если бы эти задачи могли исполняться одновременно, у потоков было бы на столько "+
+			"больше времени."), map[string]any{"variable": name, "tasks": w.given[name], "waited_ns": ns}, words.Say(
 			"Threads waited %s (%s) because %d tasks depend on `%s`, one after the other. If each uses a part of it "+
 				"only, depend on that part: `depend(inout: x[i])`. If their order does not matter, use "+
 				"`mutexinoutset`, or a reduction.",
@@ -162,8 +164,8 @@ func (a *advisor) ofTasks() {
 	}
 }
 
-// cutOff says below which level a recursion should create no tasks, so that one is left of so many; nothing where
-// tasks create no tasks.
+// cutOff says below which level a recursion should create no tasks, so that one is left of so many; nothing
+// where tasks create no tasks.
 func (a *advisor) cutOff(f *slou.Fragment, times int64, evidence map[string]any) words.Text {
 	m := a.facts.m
 	var tasks []model.CF

@@ -129,10 +129,12 @@ func (a *advisor) tooSmall(f *slou.Fragment, system, each int64, head words.Text
 	evidence["times"] = times
 	more := words.Say("give each CF more to do", "дайте каждому больше работы")
 	if a.openMP() && construct(f.Code, loopChunk) {
-		more = words.Say("make chunks larger, with `schedule(dynamic, %[1]d)` for example, or use `schedule(static)`",
+		more = words.Say("make chunks larger, with `schedule(dynamic, %[1]d)` for example, or use "+
+			"`schedule(static)`",
 			"увеличьте порции, например `schedule(dynamic, %[1]d)`, или используйте `schedule(static)`", times)
 	} else if a.openMP() {
-		more = words.Say("create no tasks below a certain size (clauses `if` and `final`; `grainsize` of a `taskloop`)%s",
+		more = words.Say("create no tasks below a certain size (clauses `if` and `final`; `grainsize` of a "+
+			"`taskloop`)%s",
 			"не создавайте задач меньше некоторого размера (`if` и `final`, у `taskloop` — `grainsize`)%s",
 			a.cutOff(f, times, evidence))
 	}
@@ -329,9 +331,10 @@ func (a *advisor) waited(f slou.Factor, w *slou.Share) {
 	mend := words.Say("Hold it for less time, or give each worker its own.",
 		"Занимайте его на меньшее время или дайте каждому рабочему потоку свой.")
 	if a.openMP() && construct(name, "critical") {
-		mend = words.Say("If it only adds to a value or compares with it, use a `reduction`, or `atomic`. Otherwise do "+
-			"less inside of it.", "Если там значение только накапливается или сравнивается, используйте `reduction` или "+
-			"`atomic`. Иначе выполняйте внутри меньше.")
+		mend = words.Say("If it only adds to a value or compares with it, use a `reduction`, or `atomic`. "+
+			"Otherwise do "+
+			"less inside of it.", "Если там значение только накапливается или сравнивается, используйте `reduction` "+
+			"или `atomic`. Иначе выполняйте внутри меньше.")
 	}
 	a.addTime("contention", ns, bound, evidence, words.Say(
 		"Workers waited %s (%s) for each other, mostly at `%s` (%s)%s and mostly in %s. %s",

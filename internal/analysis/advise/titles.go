@@ -52,8 +52,10 @@ var titles = map[string]words.Phrase{
 	"one-creator": {"Threads wait for tasks to be created", "Потоки ждут создания задач"},
 	"taskwait": {"All wait for all tasks before the next ones are created",
 		"Следующие задачи создаются, когда завершены все предыдущие"},
-	"wide-depend":    {"Many tasks depend on one variable in turn", "Много задач по очереди зависят от одной переменной"},
-	"nested-regions": {"Parallel regions begin inside of others", "Параллельные области начинаются внутри других"},
+	"wide-depend": {"Many tasks depend on one variable in turn",
+		"Много задач по очереди зависят от одной переменной"},
+	"nested-regions": {"Parallel regions begin inside of others",
+		"Параллельные области начинаются внутри других"},
 
 	"start-up": {"Start-up and shutdown take much of the run",
 		"Большую часть времени занимают начало и завершение"},

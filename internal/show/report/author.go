@@ -16,7 +16,8 @@ type author struct {
 }
 
 func newAuthor(all *Everything, by string) *author {
-	return &author{Everything: all, speaker: speaker{words.LangOf(all.language), all.ofRanks(), all.ofTasks()}, by: by}
+	return &author{Everything: all, by: by,
+		speaker: speaker{words.LangOf(all.language), all.ofRanks(), all.ofTasks()}}
 }
 
 // chapters are the sections in their order, each with the analysis that it cannot do without.

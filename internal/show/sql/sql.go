@@ -78,7 +78,7 @@ func Open(ctx context.Context, source *tables.Source, memory int64) (_ *DB, err 
 		connect := func(c *sqlite3.Conn, _, _, _ string, _ ...string) (*table, error) {
 			return &table{Table: t, db: d}, c.DeclareVTab(t.Schema())
 		}
-		err := sqlite3.CreateModule(d.conn, t.Name, nil, connect) //nolint:staticcheck // Conn has it from Go 1.27 on
+		err := sqlite3.CreateModule(d.conn, t.Name, nil, connect) //nolint:staticcheck // its heir needs Go 1.27
 		if err != nil {
 			return nil, errors.Join(err, d.conn.Close())
 		}

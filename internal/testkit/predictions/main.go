@@ -385,9 +385,9 @@ runs lost more than %.0f %% to others.
 A prediction takes the time that user code needed on the recorded machine. Where several cores compute at once
 they share caches and memory, and values travel from one core to another, so the same CFs take longer: "user
 code" says how much longer than where the prediction comes from. A trace cannot tell that of another machine:
-even CFs of heat that ran while the other worker was parked took as long as those beside which it ran. No trace
-of one worker tells how long it takes to wake a thread or to send a message here, either. So these predictions
-are extrapolations, and have lines of their own.
+even CFs of heat that ran while the other worker was parked took as long as those beside which it ran. No
+trace of one worker tells how long it takes to wake a thread or to send a message here, either. So these
+predictions are extrapolations, and have lines of their own.
 
 | program | from | to | measured | predicted | error | noise | others | user code | factor farthest off |
 |---|---|---|--:|--:|--:|--:|--:|--:|--:|
