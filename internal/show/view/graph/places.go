@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -83,7 +84,7 @@ func (g *Graph) findPlaces() *places {
 		if born[cf] == model.None {
 			born[cf], n = t, n+1
 		}
-		if done[cf] = m.End + 1; to == model.CFFinished {
+		if done[cf] = math.MaxInt64; to == model.CFFinished {
 			done[cf] = t
 		}
 		p.cfs = append(p.cfs, cfChange{t, cf, uint16(node), from, to})
