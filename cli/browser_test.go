@@ -335,14 +335,22 @@ func query[T any](b *tab, script string, args ...any) T {
 	if len(args) > 0 {
 		script = fmt.Sprintf(script, args...)
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	v, err := evaluate[T](b, script)
 	if err != nil {
 		b.Fatalf("%s: %v", script, err)
 	}
 	return v
 }
+
+func evaluate[T any](b *tab, script string) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+}
+
+// leaving is what the browser says when the document that was asked gives way to another.
+var leaving = []string{"Inspected target navigated or closed", "Execution context was destroyed",
+	"Cannot find context with specified id"}
 
 // until waits until something holds.
 func (b *tab) until(what string, holds func() bool) {
@@ -357,12 +365,20 @@ func (b *tab) until(what string, holds func() bool) {
 	}
 }
 
-// wait waits until a script yields true. It may look at what is not there yet.
+// wait waits until a script yields true. It may look at what is not there yet, and while the tab goes to
+// another document: the script is asked again there.
 func (b *tab) wait(script string, args ...any) {
 	b.Helper()
 	script = fmt.Sprintf(script, args...)
 	b.until(script, func() bool {
-		return query[bool](b, `(() => { try { return !!(`+script+`) } catch { return false } })()`)
+		holds, err := evaluate[bool](b, `(() => { try { return !!(`+script+`) } catch { return false } })()`)
+		if err == nil {
+			return holds
+		}
+		if !slices.ContainsFunc(leaving, func(s string) bool { return strings.Contains(err.Error(), s) }) {
+			b.Fatalf("%s: %v", script, err)
+		}
+		return false
 	})
 }
 
