@@ -16,8 +16,7 @@ type author struct {
 }
 
 func newAuthor(all *Everything, by string) *author {
-	return &author{Everything: all, by: by,
-		speaker: speaker{words.LangOf(all.language), all.ofRanks(), all.ofTasks()}}
+	return &author{Everything: all, by: by, speaker: all.speaker()}
 }
 
 // chapters are the sections in their order, each with the analysis that it cannot do without.

@@ -98,10 +98,14 @@ func TestWarningsInBothLanguages(t *testing.T) {
 		"Индекса 4 нет в метке ни одного исполненного ФВ (первый — 0), так что делить не по чему.",
 	}
 	res := doubtful()
-	if d := cmp.Diff(english[:len(english)-1], warnings(res, 0, "")); d != "" { // nobody asked for that split
+	if d := cmp.Diff(english[:len(english)-1], warnings(res, speaker{}, "")); d != "" { // nobody asked for that split
 		t.Error(d)
 	}
-	if d := cmp.Diff(english, warnings(res, 0, "index:4")); d != "" {
+	openMP := strings.Join(warnings(res, speaker{tasks: true}, ""), "\n")
+	if !strings.Contains(openMP, "8 threads share 2 cores") || strings.Contains(openMP, "worker") {
+		t.Errorf("of an OpenMP program: %s", openMP)
+	}
+	if d := cmp.Diff(english, warnings(res, speaker{}, "index:4")); d != "" {
 		t.Error(d)
 	}
 	got := (&Everything{SLOU: res, by: "index:4", language: "ru"}).Warnings()

@@ -34,6 +34,11 @@ func (a *Everything) ofRanks() bool { return a.model != nil && a.model.MPI() }
 // ofTasks tells whether CFs are the tasks of an OpenMP program, or parts of them.
 func (a *Everything) ofTasks() bool { return a.model != nil && a.model.OpenMP() }
 
+// speaker writes in the language of the result and in the words of its program.
+func (a *Everything) speaker() speaker {
+	return speaker{words.LangOf(a.language), a.ofRanks(), a.ofTasks()}
+}
+
 // pgas is a pattern.Result with the sums that the report shows.
 type pgas struct {
 	*pattern.Result

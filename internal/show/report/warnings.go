@@ -23,10 +23,11 @@ func (a *Everything) Warnings() []string {
 	if a.SLOU == nil {
 		return nil
 	}
-	lang := words.LangOf(a.language)
-	list := warnings(a.SLOU, lang, a.by)
+	s := a.speaker()
+	lang := s.lang
+	list := warnings(a.SLOU, s, a.by)
 	if a.model != nil && a.model.NoInfo {
-		list = append([]string{noInfo(a.model).In(lang)}, list...)
+		list = append([]string{s.in(noInfo(a.model))}, list...)
 	}
 	if a.model != nil {
 		if format, ok := words.Imported[a.model.Info.Settings[model.Imported]]; ok {
@@ -93,9 +94,9 @@ func noInfo(m *model.Model) words.Text {
 }
 
 // warnings are those about a result, of whose splits the user asked for by.
-func warnings(res *slou.Result, lang words.Lang, by string) (out []string) {
+func warnings(res *slou.Result, s speaker, by string) (out []string) {
 	warn := func(english, russian string, args ...any) {
-		out = append(out, words.Say(english, russian, args...).In(lang))
+		out = append(out, s.in(words.Say(english, russian, args...)))
 	}
 	if res.Killed {
 		warn("The trace has no end: the program was killed or crashed. The last recorded time counts as the end "+
