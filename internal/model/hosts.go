@@ -65,10 +65,13 @@ func (m *Model) Hosts() []Host {
 // are. 0 where it is not known, or where no thread's clock told work from waiting for a core.
 func (m *Model) SharedCores() (cores int) {
 	for _, h := range m.Hosts() {
-		if h.Workers > 0 && h.Cores == 0 {
+		switch {
+		case h.Workers == 0:
+		case h.Cores == 0:
 			return 0
+		default:
+			cores += h.Cores
 		}
-		cores += h.Cores
 	}
 	for _, w := range m.AllWorkers() {
 		if w.Measured > 0 {

@@ -83,7 +83,6 @@ func (a *advisor) nested() {
 		return
 	}
 	m := a.facts.m
-	began, ended := a.lifetimes()
 	lost, count, sites := int64(0), int64(0), map[string]int64{}
 	inner := make([]bool, len(m.Created)) // regions inside of others
 	name := func(cf model.CF) string { return m.Codes[m.CodeOf(cf)].Name }
@@ -93,6 +92,10 @@ func (a *advisor) nested() {
 			count++
 		}
 	}
+	if count < 2 {
+		return
+	}
+	began, ended := a.lifetimes()
 	for i, region := range m.Parent {
 		if region == 0 || !inner[region] || began[i] == model.None || m.Created[region] == model.None {
 			continue
@@ -103,9 +106,6 @@ func (a *advisor) nested() {
 			ns += max(m.EndOf(own)-max(ended[i], began[i]), 0)
 		}
 		lost, sites[code] = lost+ns, sites[code]+ns
-	}
-	if count < 2 {
-		return
 	}
 	code, _ := most(sites, strings.Compare)
 	a.addTime("nested-regions", lost, words.Say("Without the inner regions, their threads would have that "+

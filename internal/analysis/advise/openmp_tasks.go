@@ -151,16 +151,16 @@ func (a *advisor) ofTasks() {
 	// Nearly all that depends on anything depends on this: it orders tasks that may have nothing in common.
 	if given := sum(w.given); ns > 0 && 10*w.given[name] > 8*given {
 		a.addTime("wide-depend", ns, words.Say("If those tasks could run at the same time, the threads would "+
-			"have that "+
-			"much more time.", "Если бы эти задачи могли исполняться одновременно, у потоков было бы на столько "+
-			"больше времени."), map[string]any{"variable": name, "tasks": w.given[name], "waited_ns": ns}, words.Say(
-			"Threads waited %s (%s) because %d tasks depend on `%s`, one after the other. If each uses a part of it "+
-				"only, depend on that part: `depend(inout: x[i])`. If their order does not matter, use "+
-				"`mutexinoutset`, or a reduction.",
-			"Потоки ждали %s (%s), потому что от `%[4]s` зависят по очереди задачи: %[3]d. Если каждой нужна только "+
-				"часть, укажите в зависимости эту часть: `depend(inout: x[i])`. Если порядок не важен, используйте "+
-				"`mutexinoutset` или редукцию.",
-			words.Time(ns), a.share(ns), w.given[name], name))
+			"have that much more time.",
+			"Если бы эти задачи могли исполняться одновременно, у потоков было бы на столько больше времени."),
+			map[string]any{"variable": name, "tasks": w.given[name], "waited_ns": ns}, words.Say(
+				"Threads waited %s (%s) because %d tasks depend on `%s`, one after the other. If each uses a part of it "+
+					"only, depend on that part: `depend(inout: x[i])`. If their order does not matter, use "+
+					"`mutexinoutset`, or a reduction.",
+				"Потоки ждали %s (%s), потому что от `%[4]s` зависят по очереди задачи: %[3]d. Если каждой нужна только "+
+					"часть, укажите в зависимости эту часть: `depend(inout: x[i])`. Если порядок не важен, используйте "+
+					"`mutexinoutset` или редукцию.",
+				words.Time(ns), a.share(ns), w.given[name], name))
 	}
 }
 

@@ -348,8 +348,8 @@ func (a *advisor) fewerWorkers() {
 	}
 	w := a.Critical.Work
 	helpful := min(w.HelpfulWorkers, a.atOnce)
-	crowded := helpful < w.HelpfulWorkers // there are fewer cores
-	if w.T1NS == 0 || 4*helpful > 3*a.workers || crowded && a.had("preempted", "too-many-workers") != nil {
+	fewCores := helpful < w.HelpfulWorkers
+	if w.T1NS == 0 || 4*helpful > 3*a.workers || fewCores && a.had("preempted", "too-many-workers") != nil {
 		return // the last two say the same
 	}
 	more := words.Say(", or divide the work into more CFs", " или разделите работу на большее число ФВ")
@@ -359,7 +359,7 @@ func (a *advisor) fewerWorkers() {
 	evidence := map[string]any{"workers": a.workers, "helpful_workers": helpful, "parallelism": w.Parallelism,
 		"work_ns": w.T1NS, "chain_ns": w.TinfNS}
 	gain := min((a.workers-helpful)*a.res.WallNS, a.res.Factors.S.NS)
-	if crowded {
+	if fewCores {
 		a.add("fewer-workers", 0, gain, runAtOnce(helpful), evidence,
 			words.Say("%s share %s, so %s can be as fast. Use fewer workers.",
 				"На %s приходится %s: с %s программа может работать так же быстро. Уменьшите число рабочих потоков.",
