@@ -135,7 +135,7 @@ func New(ctx context.Context, o Options) (*Debugger, error) {
 		wanted: make(chan struct{}, 1), parents: map[trace.CF]Frame{}, unseen: map[trace.CF]bool{},
 		later: map[trace.CF]*engine.Execution{}, underWay: map[trace.CF]underWay{}}
 	if o.Nodes > 1 {
-		d.ranks = newRanks(o.Node, o.Nodes)
+		d.ranks = newRanks(o.Nodes)
 	}
 	d.restore()
 	if o.Session == nil {

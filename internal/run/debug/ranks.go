@@ -58,7 +58,7 @@ type ranks struct {
 	toldStuck bool
 }
 
-func newRanks(node, nodes int) *ranks {
+func newRanks(nodes int) *ranks {
 	return &ranks{nodes: nodes, orders: make(chan []byte, 1024), answers: make(chan []byte, 1),
 		woken: make(chan struct{}, 1), running: true}
 }
