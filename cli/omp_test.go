@@ -3,11 +3,9 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -198,7 +196,7 @@ func TestOpenMPFaults(t *testing.T) {
 func TestTruthOpenMP(t *testing.T) {
 	effort.Only(t)
 	home, dir := lunaHome(t), t.TempDir()
-	const runs, off = 5, 0.15
+	const runs = 5
 	walls := map[string][]int64{}
 	var promised []int64
 	for i := range runs {
@@ -220,15 +218,5 @@ func TestTruthOpenMP(t *testing.T) {
 		t.Errorf("the uneven loop is named in %d of %d runs", len(promised), runs)
 		return
 	}
-	middle := func(of []int64) float64 { return float64(slices.Sorted(slices.Values(of))[len(of)/2]) }
-	spread := func(of []int64) float64 { return float64(slices.Max(of)-slices.Min(of)) / middle(of) }
-	gained, said := middle(walls["slow"])-middle(walls["mended"]), middle(promised)
-	t.Logf("promised %.0f ms, gained %.0f ms; wall times %v", said/1e6, gained/1e6, walls)
-	if math.Abs(said-gained) <= off*gained {
-		return
-	}
-	if s := max(spread(walls["slow"]), spread(walls["mended"])); s > off {
-		t.Skipf("too busy to judge: runs of one program differ by %.0f %%", 100*s)
-	}
-	t.Errorf("promised %.0f ms, gained %.0f ms", said/1e6, gained/1e6)
+	judgePromise(t, promised, walls)
 }
