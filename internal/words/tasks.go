@@ -11,6 +11,7 @@ import "regexp"
 // sentence is capital.
 var TaskWords = [2][][2]string{
 	English: {
+		{`hreads other than the workers`, "hreads that run no tasks"},
 		{`(^|[.?!] )CFs\b`, "${1}Tasks"}, {`(^|[.?!] )CF\b`, "${1}Task"},
 		{`(^|[.?!] )DFs\b`, "${1}Dependences"}, {`(^|[.?!] )DF\b`, "${1}Dependence"},
 		{`\bCFs\b`, "tasks"}, {`\bCF\b`, "task"}, {`\bDFs\b`, "dependences"}, {`\bDF\b`, "dependence"},
@@ -18,6 +19,7 @@ var TaskWords = [2][][2]string{
 		{`\bCode fragment(s?)\b`, "Construct${1}"}, {`\bcode fragment(s?)\b`, "construct${1}"},
 	},
 	Russian: {
+		{`омимо рабочих потоков`, "омимо потоков с задачами"},
 		{`Рабоч[а-я]+ поток`, "Поток"}, {`рабоч[а-я]+ поток`, "поток"},
 	},
 }
