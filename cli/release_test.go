@@ -10,8 +10,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/effort"
 )
 
-// TestRelease makes a release twice: all files have the same bytes. It unpacks the package and runs what is
-// in it.
+// TestRelease makes a release in this checkout and in a copy of it elsewhere: all files have the same bytes.
+// It unpacks the package and runs what is in it.
 func TestRelease(t *testing.T) {
 	effort.Only(t)
 	for _, tool := range []string{"dpkg-deb", "objdump", "make"} {
@@ -32,9 +32,10 @@ func TestRelease(t *testing.T) {
 		return out
 	}
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	for _, out := range []string{first, second} {
-		run("..", "internal/testkit/release/release.sh "+out)
-	}
+	elsewhere := filepath.Join(dir, "elsewhere")
+	run("..", "cp -a . "+elsewhere)
+	run("..", "internal/testkit/release/release.sh "+first)
+	run(elsewhere, "internal/testkit/release/release.sh "+second)
 	run(dir, "diff -r first second")
 	run(first, "sha256sum --check SHA256SUMS")
 	for _, part := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64",

@@ -163,7 +163,7 @@ func (e *Lost) connectAny(name string, priority int, f func(s *Stream, a *Any)) 
 	})
 }
 
-// ThreadTime is GlobalEvents.onThreadTime: How the worker's thread spent a span of time; the rest it was blocked. Spans do not overlap.
+// ThreadTime is GlobalEvents.onThreadTime: How the worker's thread spent a span of time. For the rest of it, the thread was blocked. Spans do not overlap.
 //   - ago: how long ago the span ended; it lasted for `span`
 //   - span: length of the span
 //   - cpu: CPU time of the thread in it
