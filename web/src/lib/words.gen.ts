@@ -127,6 +127,6 @@ export const parts = {
 };
 
 export const taskWords = {
-  "en": [["(^|[.?!] )CFs\\b","$1Tasks"],["(^|[.?!] )CF\\b","$1Task"],["(^|[.?!] )DFs\\b","$1Dependences"],["(^|[.?!] )DF\\b","$1Dependence"],["\\bCFs\\b","tasks"],["\\bCF\\b","task"],["\\bDFs\\b","dependences"],["\\bDF\\b","dependence"],["\\bWorker(s?)\\b","Thread$1"],["\\bworker(s?)\\b","thread$1"],["\\bCode fragment(s?)\\b","Construct$1"],["\\bcode fragment(s?)\\b","construct$1"]],
-  "ru": [["Рабоч[а-я]+ поток","Поток"],["рабоч[а-я]+ поток","поток"]],
+  "en": [["hreads other than the workers","hreads that run no tasks"],["(^|[.?!] )CFs\\b","$1Tasks"],["(^|[.?!] )CF\\b","$1Task"],["(^|[.?!] )DFs\\b","$1Dependences"],["(^|[.?!] )DF\\b","$1Dependence"],["\\bCFs\\b","tasks"],["\\bCF\\b","task"],["\\bDFs\\b","dependences"],["\\bDF\\b","dependence"],["\\bWorker(s?)\\b","Thread$1"],["\\bworker(s?)\\b","thread$1"],["\\bCode fragment(s?)\\b","Construct$1"],["\\bcode fragment(s?)\\b","construct$1"]],
+  "ru": [["омимо рабочих потоков","омимо потоков с задачами"],["Рабоч[а-я]+ поток","Поток"],["рабоч[а-я]+ поток","поток"]],
 };
