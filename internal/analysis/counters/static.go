@@ -41,7 +41,7 @@ func (s *Properties) level(q quantity) (all levels) {
 	if q == objects {
 		x, y := s.levels[cfs](), s.levels[copies]()
 		for i := range int32(max(len(x), len(y))) {
-			all = append(all, sumOf(x.at(i-1), y.at(i-1)))
+			all = append(all, sumOf(s.of.m, x.at(i-1), y.at(i-1)))
 		}
 		return all
 	}
@@ -70,7 +70,7 @@ func (s *Properties) level(q quantity) (all levels) {
 	all = make(levels, len(count))
 	for i, n := range count {
 		if n > 0 {
-			all[i] = newSteps(n)
+			all[i] = newSteps(s.of.m, n)
 		}
 	}
 	each(func(at int32, t, d int64) { all[at].add(t, d) })

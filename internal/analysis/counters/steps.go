@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"sort"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // steps is a step function of time: 0, and from each of some times on another value. Times and values are any
@@ -31,9 +33,9 @@ type window struct {
 	min, max, last int64
 }
 
-// newSteps makes room for so many changes.
-func newSteps(n int) *steps {
-	both := make([]int64, 2*n)
+// newSteps makes room for so many changes: on disk where the columns of the model are there.
+func newSteps(m *model.Model, n int) *steps {
+	both := model.Make[int64](m, 2*n)
 	return &steps{times: both[:0:n], values: both[n:n]}
 }
 
@@ -162,11 +164,11 @@ func (s *steps) window(from, to int64) window {
 }
 
 // sumOf adds step functions; nil stands for one that is always 0.
-func sumOf(x, y *steps) *steps {
+func sumOf(m *model.Model, x, y *steps) *steps {
 	if x == nil || y == nil {
 		return cmp.Or(x, y)
 	}
-	sum := &steps{}
+	sum := newSteps(m, len(x.times)+len(y.times))
 	for i, k := 0, 0; i < len(x.times) || k < len(y.times); {
 		if k == len(y.times) || i < len(x.times) && x.times[i] <= y.times[k] {
 			sum.add(x.times[i], x.values[i]-x.value(i-1))

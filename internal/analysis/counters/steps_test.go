@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/whyslow/whyslow/internal/model"
 )
 
 // naive is a step function as a list of changes.
@@ -74,7 +76,7 @@ func TestSteps(t *testing.T) {
 		f, s := randomSteps(t, "one")
 		if rapid.Bool().Draw(t, "sum") {
 			g, other := randomSteps(t, "other")
-			s, f = sumOf(s, other), append(f, g...)
+			s, f = sumOf(&model.Model{}, s, other), append(f, g...)
 			slices.SortStableFunc(f, func(a, b struct{ t, d int64 }) int { return int(a.t - b.t) })
 		}
 		from := rapid.Int64Range(-600, 3000).Draw(t, "from")

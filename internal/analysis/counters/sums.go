@@ -239,9 +239,9 @@ func (s *Sums) Ask(m *model.Model, f func(Set)) {
 		case r.unknown[q]:
 			return nil
 		case q == objects:
-			return sumOf(s.steps(cfs, place, m.Start), s.steps(copies, place, m.Start))
+			return sumOf(m, s.steps(m, cfs, place), s.steps(m, copies, place))
 		}
-		return s.steps(q, place, m.Start)
+		return s.steps(m, q, place)
 	}
 	r.moment = func(t int64) values {
 		return func(q quantity, place int32) int64 {
@@ -256,13 +256,13 @@ func (s *Sums) Ask(m *model.Model, f func(Set)) {
 
 // steps gives a level as a step function: in each stretch its mean, or the whole numbers around that, and the
 // value it ends with. Times are those since the start of the run.
-func (s *Sums) steps(q quantity, place int32, start int64) *steps {
+func (s *Sums) steps(m *model.Model, q quantity, place int32) *steps {
 	of := q
 	if x, ok := ofLinks[q]; ok && place != whole {
 		var sum *steps
 		for i := range s.links.list {
 			if s.links.end(int32(i), x.from) == place {
-				sum = sumOf(sum, s.steps(x.of, int32(i), start))
+				sum = sumOf(m, sum, s.steps(m, x.of, int32(i)))
 			}
 		}
 		return sum
@@ -281,10 +281,10 @@ func (s *Sums) steps(q quantity, place int32, start int64) *steps {
 	}
 	out, width, value := &steps{}, int64(1)<<s.shift, int64(0)
 	for i, e := range x.list {
-		from := e.at<<s.shift - start
+		from := e.at<<s.shift - m.Start
 		if q == flightNS {
 			if i > 0 {
-				before := (x.list[i-1].at+1)<<s.shift - start
+				before := (x.list[i-1].at+1)<<s.shift - m.Start
 				out.add(before, value*(from-before))
 			}
 			out.add(from, value*width+int64(math.Round(e.moment)))
