@@ -249,9 +249,9 @@ func (m *Model) UsesForeign() bool {
 	return false
 }
 
-// RepeatedReceipts calls f for every message that brought a DF to a node, an own one, that had received it
+// RepeatedReceipts calls f with the place in DFMessages of every message that brought a DF to a node, an own one, that had received it
 // before.
-func (m *Model) RepeatedReceipts(f func(*Message)) {
+func (m *Model) RepeatedReceipts(f func(message uint32)) {
 	for n := range m.received {
 		r := &m.received[n]
 		if !m.Own(n) {
@@ -259,7 +259,7 @@ func (m *Model) RepeatedReceipts(f func(*Message)) {
 		}
 		for i := 1; i < len(r.df); i++ {
 			if r.df[i] == r.df[i-1] && r.df[i] != 0 {
-				f(&m.DFMessages[r.message[i]])
+				f(r.message[i])
 			}
 		}
 	}

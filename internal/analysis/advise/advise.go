@@ -37,6 +37,8 @@ type Input struct {
 	Pattern   *pattern.Result  // of a run with regions
 	// Part: SLOU is of a part of the run (slou.Options.Within). Then only rules speak that rest on nothing else.
 	Part bool
+	// Prepared is what Prepare has made of the same model for parts of the run; nil: it is made.
+	Prepared *Prepared
 }
 
 // Advice is one reason why the program is slow and what to try.
@@ -99,6 +101,10 @@ type advisor struct {
 // All members of g call it, each with its model from model.BuildShare. Rank 0 gets the advice, the others
 // nil.
 func Advise(in Input, g procs.Group) ([]Advice, error) {
+	if in.Part && in.Prepared != nil {
+		f := in.Prepared.facts
+		return in.advice(&f), nil
+	}
 	f, err := gather(in.Model, in.needs(), g)
 	if err != nil || g.Rank() != 0 {
 		return nil, err

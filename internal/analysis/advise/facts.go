@@ -76,6 +76,18 @@ func (in Input) needs() needed {
 			in.Lifecycle.HeldToEnd.Bytes >= muchMemory}
 }
 
+// Prepared is what all advice on parts of a run has in common, see Input.Prepared.
+type Prepared struct{ facts facts }
+
+// Prepare makes what several Advise take that are about parts of a run. All members of g call it.
+func Prepare(m *model.Model, g procs.Group) (*Prepared, error) {
+	f, err := gather(m, needed{}, g)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	return &Prepared{*f}, nil
+}
+
 // gather finds the facts of a run; what is needed, rank 0 says. It gets the facts; the others get nil.
 func gather(m *model.Model, need needed, g procs.Group) (_ *facts, err error) {
 	f := &facts{m: m}

@@ -3,6 +3,7 @@ package slou
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
@@ -21,6 +22,8 @@ type divider struct {
 	within  model.Interval // what is visited; the rest is only added up
 	regions workerRegions
 	sole    bool // there are no CFs, but regions
+	// structures finds structured CFs that last at a time; nil: the whole run counts
+	structures model.Ends
 
 	cuts  []model.Cut // what is cut out first
 	cut   int         // the first cut that ends after the pieces visited so far
@@ -48,13 +51,11 @@ func (d *divider) run() error {
 		d.divideRegions()
 		return d.check()
 	}
-	a := m.Start
-	for e := w.First; e < w.End; e++ {
+	e, a := d.skip()
+	for ; e < w.End; e++ {
 		v := m.Occupied(w, e)
 		if !m.Atomic(m.ExecCF[e]) {
-			if d.structured != nil && m.ExecEnd[e] != model.None && Shares(d.within, v.From, v.To) {
-				d.structured(m.ExecCF[e], overlap(d.within, v))
-			}
+			d.structure(e, v)
 			continue
 		}
 		if Shares(d.within, a, v.To) {
@@ -64,9 +65,64 @@ func (d *divider) run() error {
 			d.clip(Piece{From: a, To: v.To, Factor: FactorS})
 		}
 		a = v.To
+		if v.From >= d.within.To { // so is all that follows
+			d.clip(Piece{From: a, To: m.End, Factor: FactorS})
+			return d.check()
+		}
 	}
 	d.tail(a)
 	return d.check()
+}
+
+// skip passes over what ended before the part that counts, without looking at all of it. It gives the first
+// execution to look at, and up to when all is divided.
+func (d *divider) skip() (e int, a int64) {
+	m, w := d.m, d.worker
+	e, a = w.First, m.Start
+	if d.structures == nil || d.within.From <= m.Start {
+		return e, a
+	}
+	began := func(i int) bool { return m.ExecStart[w.First+i] >= d.within.From }
+	first := w.First + sort.Search(w.End-w.First, began)
+	// The atomic CF before that may last into the part. The one before it does not.
+	last := m.LastAtomic(w, m.LastAtomic(w, first))
+	if last < w.First {
+		return e, a
+	}
+	e, a = last+1, m.Occupied(w, last).To
+	d.clip(Piece{From: m.Start, To: a, Factor: FactorS})
+	d.structures.Before(e-w.First, d.within.From, func(i int) bool {
+		if x := w.First + i; !m.Atomic(m.ExecCF[x]) {
+			d.structure(x, m.Occupied(w, x))
+		}
+		return true
+	})
+	off := d.worker.Off
+	d.away = sort.Search(len(off), func(i int) bool { return off[i].Execution >= e })
+	return e, a
+}
+
+// structure tells of an execution of a structured CF.
+func (d *divider) structure(e int, v model.Interval) {
+	if d.structured != nil && d.m.ExecEnd[e] != model.None && Shares(d.within, v.From, v.To) {
+		d.structured(d.m.ExecCF[e], overlap(d.within, v))
+	}
+}
+
+// structuredOf gives, by own worker, when executions of structured CFs ended, those of atomic ones never.
+func structuredOf(m *model.Model) (all []model.Ends) {
+	for _, w := range m.OwnWorkers() {
+		ends := model.Ends{}
+		for e := w.First; e < w.End; e++ {
+			end := int64(math.MinInt64)
+			if !m.Atomic(m.ExecCF[e]) && m.ExecEnd[e] != model.None {
+				end = m.Occupied(w, e).To
+			}
+			ends.Add(e-w.First, end)
+		}
+		all = append(all, ends)
+	}
+	return all
 }
 
 // check tells whether the pieces add up, when all but the last cuts have been visited.

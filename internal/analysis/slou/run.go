@@ -49,16 +49,45 @@ func (a awake) extra(m *model.Model) (extra int64) {
 	return extra
 }
 
+// whole is what is the same whatever part of a run counts, and what finds what was in a part without looking at
+// all of the run.
+type whole struct {
+	uses       Uses
+	awake      awake
+	unfinished []int64 // when executions began that did not end, by worker
+	df, moves  model.Spans
+	requests   model.Spans
+	repeated   []uint64 // a bit for each of DFMessages
+}
+
+func wholeOf(m *model.Model) *whole {
+	w := &whole{uses: UsesIn(m), awake: awakeIn(m), df: model.NewSpans(m.DFMessages), moves: model.NewSpans(m.Moves),
+		requests: model.NewSpans(m.Requests)}
+	first, end := m.OwnExecutions()
+	for e := first; e < end; e++ {
+		if m.ExecEnd[e] == model.None && m.Atomic(m.ExecCF[e]) {
+			w.unfinished = append(w.unfinished, m.ExecStart[e])
+		}
+	}
+	w.repeated = make([]uint64, len(m.DFMessages)/64+1)
+	m.RepeatedReceipts(func(message uint32) { w.repeated[message/64] |= 1 << (message % 64) })
+	return w
+}
+
 // messages sums up those that were under way in a part of the run.
-func messages(m *model.Model, in model.Interval) (out Messages) {
+func (w *whole) messages(m *model.Model, in model.Interval) (out Messages) {
 	// These are of the whole run, in whatever shares it is read.
 	out.Crossing, out.Repaired, out.RepairMaxNS = m.Clocks.Messages,
 		m.Clocks.Interpolated.Count-m.Clocks.Left.Count, m.Clocks.Repairs().MovedNS
-	count := func(list []model.Message) {
-		for i := range list {
+	count := func(spans model.Spans, list []model.Message, repeated []uint64) {
+		spans.Each(in, len(list), func(i int) {
 			g := &list[i]
 			if !m.Counted(g) || !Underway(g, in) {
-				continue
+				return
+			}
+			if repeated != nil && repeated[i/64]>>(i%64)&1 > 0 {
+				out.Repeated++
+				out.RepeatBytes += g.Bytes
 			}
 			out.Count++
 			out.Bytes += g.Bytes
@@ -70,22 +99,15 @@ func messages(m *model.Model, in model.Interval) (out Messages) {
 			default:
 				out.FlightNS += g.Received - g.Sent
 			}
-		}
+		})
 	}
-	count(m.DFMessages)
-	count(m.Moves)
-	for i := range m.Requests {
+	count(w.df, m.DFMessages, w.repeated)
+	count(w.moves, m.Moves, nil)
+	w.requests.Each(in, len(m.Requests), func(i int) {
 		if g := &m.Requests[i]; m.Counted(g) && Underway(g, in) && g.Sent != model.None &&
 			g.Received != model.None && g.Received < g.Sent {
 			out.Violations++
 		}
-	}
-	m.RepeatedReceipts(func(g *model.Message) {
-		if !Underway(g, in) {
-			return
-		}
-		out.Repeated++
-		out.RepeatBytes += g.Bytes
 	})
 	return out
 }
@@ -93,25 +115,8 @@ func messages(m *model.Model, in model.Interval) (out Messages) {
 // Underway tells whether a message was sent, received or in flight in a part of the run. What was sent or
 // received before the run or after it counts as at its ends.
 func Underway(g *model.Message, in model.Interval) bool {
-	sent, received := g.Sent, g.Received
-	switch {
-	case sent == model.None:
-		sent = received
-	case received == model.None:
-		received = sent
-	}
-	return Shares(in, min(sent, received), max(sent, received))
-}
-
-// unfinished counts the executions that began before the end of a part of the run and did not end.
-func unfinished(m *model.Model, in model.Interval) (n int) {
-	first, end := m.OwnExecutions()
-	for e := first; e < end; e++ {
-		if m.ExecEnd[e] == model.None && m.Atomic(m.ExecCF[e]) && m.ExecStart[e] <= in.To {
-			n++
-		}
-	}
-	return n
+	v, _ := g.Way()
+	return Shares(in, min(v.From, v.To), max(v.From, v.To))
 }
 
 // Null tells which factors cannot be computed from the events that were recorded: those that are nil in
@@ -205,8 +210,15 @@ type runFacts struct {
 	Collisions []string
 }
 
-func factsOf(m *model.Model, in model.Interval) runFacts {
-	return runFacts{UsesIn(m), awakeIn(m), messages(m, in), unfinished(m, in), m.Collisions}
+func (w *whole) factsOf(m *model.Model, in model.Interval) runFacts {
+	f := runFacts{Uses: w.uses, Awake: awake{slices.Clone(w.awake.NS), slices.Clone(w.awake.Unknown)},
+		Messages: w.messages(m, in), Collisions: m.Collisions}
+	for _, start := range w.unfinished {
+		if start <= in.To {
+			f.Unfinished++
+		}
+	}
+	return f
 }
 
 // join adds what another process knows.

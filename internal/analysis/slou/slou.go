@@ -17,6 +17,7 @@ package slou
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/whyslow/whyslow/internal/analysis/pattern"
 	"github.com/whyslow/whyslow/internal/model"
@@ -61,6 +62,9 @@ type Prepared struct {
 	queue   *queue
 	awaited []awaited
 	regions *regions
+	whole   *whole
+	// structured finds, by own worker, structured CFs that last at a time. Divisions of a part ask for it.
+	structured func() []model.Ends
 }
 
 // Prepare makes what several divisions of a run take, see Options.Prepared: one of a short interval then
@@ -72,7 +76,8 @@ func Prepare(ctx context.Context, m *model.Model, opt Options, g procs.Group) (*
 		return nil, err
 	}
 	var wg procs.Goroutines
-	wg.Go(func() { p.facts = newFacts(m, opt.Rule.dataOnly()) })
+	wg.Go(func() { p.facts, p.whole = newFacts(m, opt.Rule.dataOnly()), wholeOf(m) })
+	p.structured = sync.OnceValue(func() []model.Ends { return structuredOf(m) })
 	p.queue, err = findQueue(m, g)
 	wg.Wait()
 	if err != nil {
@@ -119,11 +124,15 @@ func newComputation(ctx context.Context, m *model.Model, opt Options, g procs.Gr
 
 // each calls do with a divider for every worker, several at once. Workers of one lane come one after another.
 func (c *computation) each(ctx context.Context, do func(i, lane int, d *divider) error) error {
+	structured := make([]model.Ends, len(c.workers))
+	if c.opt.Within != nil {
+		structured = c.structured()
+	}
 	return procs.Each(ctx, c.opt.Parallel, len(c.workers), func(lane, i int) error {
 		id := c.workers[i]
 		return do(i, lane, &divider{m: c.m, facts: c.facts, rule: c.opt.Rule, node: id.Node,
 			worker: &c.m.Nodes[id.Node].Workers[id.Worker], starved: c.queue.at(id.Node), awaited: c.awaited,
-			regions: c.regions.of(c.m, id), sole: c.regions.sole(), within: c.within})
+			regions: c.regions.of(c.m, id), sole: c.regions.sole(), within: c.within, structures: structured[i]})
 	})
 }
 
@@ -199,7 +208,7 @@ func (c *computation) sum(ctx context.Context) (*processSums, error) {
 	for _, t := range tallies[1:] {
 		tallies[0].join(t)
 	}
-	return &processSums{workers, tallies[0], factsOf(c.m, c.within)}, nil
+	return &processSums{workers, tallies[0], c.whole.factsOf(c.m, c.within)}, nil
 }
 
 // join adds the sums of another process. Its workers are those of other nodes.

@@ -1,16 +1,34 @@
 package slou_test
 
 import (
+	"context"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/whyslow/whyslow/internal/analysis/slou"
+	"github.com/whyslow/whyslow/internal/model"
 	"github.com/whyslow/whyslow/internal/procs"
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
 // The parts of a run add up to it: time by factor, by cause and by code fragment.
 func TestWithin(t *testing.T) {
-	m := sloutest.Build(t, sloutest.Golden(t, "figure1"))
+	addUp(t, sloutest.Build(t, sloutest.Golden(t, "figure1")), 7)
+	rapid.Check(t, func(t *rapid.T) {
+		r := sloutest.Random(t)
+		if rapid.Bool().Draw(t, "killed") {
+			r.Kill(t)
+		}
+		addUp(t, sloutest.Build(t, r.Text()), rapid.Int64Range(1, 9).Draw(t, "parts"))
+	})
+}
+
+func addUp(t interface {
+	Context() context.Context
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+}, m *model.Model, parts int64) {
 	whole, err := slou.Compute(t.Context(), m, slou.Options{}, procs.Alone())
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +50,7 @@ func TestWithin(t *testing.T) {
 	}
 	left := map[string]int64{}
 	sums(1, whole, left)
-	step := max(m.Wall()/7, 1)
+	step := max(m.Wall()/parts, 1)
 	for from := int64(0); from < m.Wall(); from += step {
 		part, err := slou.Compute(t.Context(), m, slou.Options{
 			Within: &slou.Interval{FromNS: from, ToNS: min(from+step, m.Wall())}}, procs.Alone())

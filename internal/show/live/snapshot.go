@@ -63,7 +63,7 @@ type Snapshot struct {
 	counts           lazy[[]int64]
 	search           lazy[*story.Index]
 	report           lazy[*report.Everything]
-	division         lazy[*slou.Prepared]
+	division         lazy[*preparedForParts]
 	english, russian lazy[[]byte]
 }
 
@@ -225,10 +225,21 @@ func (s *Snapshot) AllReasons(lang string) (*Reasons, error) {
 	return reasons(all.SLOU, all.Advice, lang), nil
 }
 
+// preparedForParts is what reasons of all intervals have in common.
+type preparedForParts struct {
+	division *slou.Prepared
+	advice   *advise.Prepared
+}
+
 // Reasons divides an interval of the run as a report does, with sentences in a language, "en" or "ru".
 func (s *Snapshot) Reasons(ctx context.Context, from, to int64, lang string) (*Reasons, error) {
-	common, err := computed(s, &s.division, func() (*slou.Prepared, error) {
-		return slou.Prepare(s.ctx, s.Model, slou.Options{}, procs.Alone())
+	common, err := computed(s, &s.division, func() (*preparedForParts, error) {
+		division, err := slou.Prepare(s.ctx, s.Model, slou.Options{}, procs.Alone())
+		if err != nil {
+			return nil, err
+		}
+		advice, err := advise.Prepare(s.Model, procs.Alone())
+		return &preparedForParts{division, advice}, err
 	})
 	if err != nil {
 		return nil, err
@@ -236,12 +247,13 @@ func (s *Snapshot) Reasons(ctx context.Context, from, to int64, lang string) (*R
 	var out *Reasons
 	err = s.Do(ctx, slouBytes*int64(s.Model.Executions()), func(ctx context.Context) error {
 		in := slou.Interval{FromNS: from, ToNS: to}
-		res, err := slou.Compute(ctx, s.Model, slou.Options{Parallel: s.parallel, Within: &in, Prepared: common},
-			procs.Alone())
+		res, err := slou.Compute(ctx, s.Model, slou.Options{Parallel: s.parallel, Within: &in,
+			Prepared: common.division}, procs.Alone())
 		if err != nil {
 			return err
 		}
-		list, err := advise.Advise(advise.Input{Model: s.Model, SLOU: res, Part: true}, procs.Alone())
+		list, err := advise.Advise(advise.Input{Model: s.Model, SLOU: res, Part: true, Prepared: common.advice},
+			procs.Alone())
 		out = reasons(res, list, lang)
 		return err
 	})

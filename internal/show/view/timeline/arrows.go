@@ -96,19 +96,15 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	top := longest{t: t, n: most, least: math.MinInt64} // clocks that disagree make negative ones
 	for kind := range kindNames {
 		list := t.list(kind)
-		for n, s := range t.spans()[kind] {
-			if s.from >= q.To || s.to < q.From {
-				continue
+		in := model.Interval{From: t.m.Start + q.From, To: t.m.Start + q.To}
+		t.spans()[kind].Each(in, len(list), func(i int) {
+			g := &list[i]
+			t0, t1 := t.way(g)
+			if crossed(g) && min(t0, t1) < q.To && max(t0, t1) >= q.From &&
+				(wanted == nil || t.touches(kind, g, wanted, nodes)) {
+				top.add(candidate{t1 - t0, uint32(i), uint8(kind)})
 			}
-			for i := n * spanned; i < min((n+1)*spanned, len(list)); i++ {
-				g := &list[i]
-				t0, t1 := t.way(g)
-				if crossed(g) && min(t0, t1) < q.To && max(t0, t1) >= q.From &&
-					(wanted == nil || t.touches(kind, g, wanted, nodes)) {
-					top.add(candidate{t1 - t0, uint32(i), uint8(kind)})
-				}
-			}
-		}
+		})
 	}
 	top.cut()
 	out.More = top.count - len(top.list)
@@ -119,23 +115,10 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	return out, nil
 }
 
-// spanned is how many messages share an entry of Timeline.spans. A variable for tests.
-var spanned = 256
-
-// spansOf tells when messages were on their way, by kind: an entry for each few that follow each other in
-// the list. Those that do were sent at about the same time, so a question about a short interval passes over
-// most.
-func (t *Timeline) spansOf() (spans [len(kindNames)][]stretch) {
+// spansOf tells when messages were on their way, by kind.
+func (t *Timeline) spansOf() (spans [len(kindNames)]model.Spans) {
 	for kind := range spans {
-		for list := range slices.Chunk(t.list(kind), spanned) {
-			s := stretch{math.MaxInt64, math.MinInt64}
-			for i := range list {
-				if t0, t1 := t.way(&list[i]); crossed(&list[i]) {
-					s.from, s.to = min(s.from, t0, t1), max(s.to, t0, t1)
-				}
-			}
-			spans[kind] = append(spans[kind], s)
-		}
+		spans[kind] = model.NewSpans(t.list(kind))
 	}
 	return spans
 }
@@ -143,14 +126,8 @@ func (t *Timeline) spansOf() (spans [len(kindNames)][]stretch) {
 // way returns when a message left and arrived, since the start of the run; an unrecorded time equals the
 // other. t0 can be after t1 if the clocks disagree.
 func (t *Timeline) way(g *model.Message) (t0, t1 int64) {
-	t0, t1 = g.Sent, g.Received
-	if t0 == model.None {
-		t0 = t1
-	}
-	if t1 == model.None {
-		t1 = t0
-	}
-	return t.at(t0), t.at(t1)
+	v, _ := g.Way()
+	return t.at(v.From), t.at(v.To)
 }
 
 // crossed reports whether a message went from one node to another.

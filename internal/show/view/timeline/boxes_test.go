@@ -126,8 +126,6 @@ func offLanes(tl *Timeline) (n int) {
 // Arrows within an interval against all messages; also where it begins or ends with a message, whatever the
 // clocks say of that.
 func TestArrows(t *testing.T) {
-	defer func(n int) { spanned = n }(spanned)
-	spanned = 2
 	rapid.Check(t, func(t *rapid.T) {
 		m := randomRun(t)
 		from, to := drawRange(t, m.Wall())

@@ -52,8 +52,8 @@ type Timeline struct {
 
 	classes []uint16 // of columns by code; lane.class has indices into it
 
-	spans  func() [len(kindNames)][]stretch // spansOf, computed on first use
-	depths func() depths                    // depthsOf, likewise
+	spans  func() [len(kindNames)]model.Spans // spansOf, computed on first use
+	depths func() depths                      // depthsOf, likewise
 	// transfersOf, likewise
 	transfers func() [aMessage - aPut + 1]transfers
 
