@@ -36,6 +36,13 @@ func bareAppend(n int) {
 	}
 }
 
+// perEvent is how long each of n events takes, in ns.
+func perEvent(run func(n int), n int) float64 {
+	begin := time.Now()
+	run(n)
+	return float64(time.Since(begin).Nanoseconds()) / float64(n)
+}
+
 // clockAppend is the same with the clock whose times are recorded.
 func clockAppend(n int) {
 	at := 0
@@ -363,11 +370,6 @@ func (b *bench) recordKinds() error {
 	quiet := off.Stream(0, 1, w.Stream(1))
 	off.EnableAll(false)
 	all := emitters(&ses.Events, s)
-	perEvent := func(run func(n int), n int) float64 {
-		begin := time.Now()
-		run(n)
-		return float64(time.Since(begin).Nanoseconds()) / float64(n)
-	}
 	ns := make([][]float64, len(all))
 	ratios := make([][]float64, len(all))
 	var bare, clocked, disabled, empty, handing, handed []float64

@@ -55,6 +55,7 @@ var benches = []entry{
 	{"bind", "workers bound to cores, and not", benchBind},
 	{"mpi", "messages between two processes, beside plain MPI in C", benchMPI},
 	{"pgas", "a UPC program, original and optimised", benchPGAS},
+	{"openmp", "what recording OpenMP programs costs, beside a tool that does nothing", benchOpenMP},
 	{"compile", "compiling a LuNA program of 2 000 lines", benchCompile},
 }
 

@@ -145,6 +145,18 @@ func pageMessages(t *testing.T, p *pages) {
 	}
 	b := p.open(t, p.serve(t, "view", dir).url+"?view=timeline&lang=en")
 	b.settle()
+	b.pressDraws("Messages")
+	b.picture("messages")
+	got := query[string](b, `fetch("/api/runs/%s/arrows?from=0&to=100000&lanes=0-1").then(r => r.json()).then(
+		r => r.arrows.map(a => [a.kind, a.t0, a.t1, a.from_lane, a.to_lane, a.bytes].join()).join(";"))`, b.run())
+	if got != "message,20000,60000,0,1,8" {
+		t.Errorf("arrows: %s", got)
+	}
+	b.quiet("messages")
+}
+
+// pressDraws presses a button of the timeline that has more drawn.
+func (b *tab) pressDraws(label string) {
 	drawn := func() string { // all pixels, canvas by canvas
 		return query[string](b, `[...document.querySelectorAll(".lanes canvas")].map(c => c.toDataURL()).join()`)
 	}
@@ -155,13 +167,6 @@ func pageMessages(t *testing.T, p *pages) {
 		before = drawn()
 		return before == last
 	})
-	b.click("main button", "Messages")
+	b.click("main button", label)
 	b.until("an arrow is drawn", func() bool { return drawn() != before })
-	b.picture("messages")
-	got := query[string](b, `fetch("/api/runs/%s/arrows?from=0&to=100000&lanes=0-1").then(r => r.json()).then(
-		r => r.arrows.map(a => [a.kind, a.t0, a.t1, a.from_lane, a.to_lane, a.bytes].join()).join(";"))`, b.run())
-	if got != "message,20000,60000,0,1,8" {
-		t.Errorf("arrows: %s", got)
-	}
-	b.quiet("messages")
 }

@@ -69,8 +69,8 @@ func (m *Model) CFs() iter.Seq[CF] {
 // ExecutionsOf gives the executions of a CF in order of start.
 func (m *Model) ExecutionsOf(cf CF) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		list, many := m.multi[cf]
-		if last := m.ExecOf[cf]; !many && last != 0 {
+		list := m.multi.of(cf)
+		if last := m.ExecOf[cf]; len(list) == 0 && last != 0 {
 			yield(int(last - 1))
 		}
 		for _, e := range list {

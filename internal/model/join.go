@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	mathbits "math/bits"
 	"slices"
 
 	"github.com/whyslow/whyslow/internal/memory"
@@ -203,17 +204,68 @@ func (b *builder) joinExecutions() {
 	}
 	m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
 	m.ExecOf = Make[uint32](m, b.cfs.size())
-	m.multi = map[CF][]uint32{}
+	var several bits
 	for e, cf := range m.ExecCF {
-		if old := m.ExecOf[cf]; old != 0 {
-			if len(m.multi[cf]) == 0 {
-				m.multi[cf] = append(m.multi[cf], old-1)
-			}
-			m.multi[cf] = append(m.multi[cf], uint32(e))
+		if m.ExecOf[cf] != 0 {
+			several.set(uint32(cf))
 		}
 		m.ExecOf[cf] = uint32(e) + 1
 	}
-	for cf, list := range m.multi {
+	m.multi.build(m, several)
+}
+
+// repeated are the executions of CFs with several, in order of start.
+type repeated struct {
+	cf   []CF     // with several, in order
+	at   []uint32 // by CF in cf, and one more: its first in exec
+	exec []uint32
+}
+
+// of gives the executions of a CF; none if it has less than two.
+func (r *repeated) of(cf CF) []uint32 {
+	i, ok := slices.BinarySearch(r.cf, cf)
+	if !ok {
+		return nil
+	}
+	return r.exec[r.at[i]:r.at[i+1]:r.at[i+1]]
+}
+
+// build lists the executions of CFs, and makes the last one known as Model.ExecOf.
+func (r *repeated) build(m *Model, several bits) {
+	n := 0
+	for _, word := range several {
+		n += mathbits.OnesCount64(word)
+	}
+	if n == 0 {
+		return
+	}
+	r.cf, r.at = Make[CF](m, n)[:0], Make[uint32](m, n+1)
+	for cf := range m.ExecOf {
+		if several.has(uint32(cf)) {
+			m.ExecOf[cf] = uint32(len(r.cf)) // for now
+			r.cf = append(r.cf, CF(cf))
+		}
+	}
+	for _, cf := range m.ExecCF {
+		if several.has(uint32(cf)) {
+			r.at[m.ExecOf[cf]+1]++
+		}
+	}
+	for i := range n {
+		r.at[i+1] += r.at[i]
+	}
+	r.exec = Make[uint32](m, int(r.at[n]))
+	for e := len(m.ExecCF) - 1; e >= 0; e-- { // at counts down to where each begins
+		if cf := m.ExecCF[e]; several.has(uint32(cf)) {
+			i := m.ExecOf[cf] + 1
+			r.at[i]--
+			r.exec[r.at[i]] = uint32(e)
+		}
+	}
+	copy(r.at, r.at[1:])
+	r.at[n] = uint32(len(r.exec))
+	for i, cf := range r.cf {
+		list := r.exec[r.at[i]:r.at[i+1]]
 		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(m.ExecStart[x], m.ExecStart[y]) })
 		m.ExecOf[cf] = list[len(list)-1] + 1
 	}

@@ -273,7 +273,7 @@ func (m *Model) Lives(step Step) *Lives { return &Lives{m: m, step: step} }
 func (l *Lives) Follow(cf CF) {
 	m := l.m
 	moves := m.MovesOf(cf)
-	if e := m.ExecOf[cf]; e != 0 && m.ExecNumber[e-1] == 1 && len(moves) <= 1 && len(m.multi[cf]) == 0 &&
+	if e := m.ExecOf[cf]; e != 0 && m.ExecNumber[e-1] == 1 && len(moves) <= 1 && len(m.multi.of(cf)) == 0 &&
 		!m.WasReadyTwice(cf) && l.simple(cf, int(e-1), moves) {
 		return
 	}

@@ -213,7 +213,7 @@ type Model struct {
 	travelled bits             // DFs that some node received
 	moved     []uint32         // by CF: 1 + its first of Moves, 0 if there is none; nil if nobody has any
 	readyMore map[CF][]readyAt // all but the latest, by node, then by time
-	multi     map[CF][]uint32  // executions of CFs with several, in order of start
+	multi     repeated
 	labels    []int32
 	labelAt   []uint32
 	weights   map[CF]float64

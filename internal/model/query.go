@@ -44,7 +44,7 @@ func (m *Model) Execution(cf CF, number uint32) (int, bool) {
 	if m.ExecNumber[last-1] == number {
 		return int(last - 1), true
 	}
-	list := m.multi[cf]
+	list := m.multi.of(cf)
 	i := sort.Search(len(list), func(i int) bool { return m.ExecNumber[list[i]] >= number })
 	if i < len(list) && m.ExecNumber[list[i]] == number {
 		return int(list[i]), true
@@ -67,7 +67,7 @@ func (m *Model) ExecutionAt(cf CF, t int64) (int, bool) {
 	if last == 0 {
 		return 0, false
 	}
-	list := m.multi[cf]
+	list := m.multi.of(cf)
 	if len(list) == 0 {
 		return int(last - 1), m.ExecStart[last-1] <= t
 	}

@@ -165,8 +165,8 @@ export interface Boxes {
     df_title: string[] /* for people */ };
 }
 
-/** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first), or ?cf=: everything that a
- * CF waited for. */
+/** GET /api/runs/ID/arrows?from&to&lanes&limit (default 2000; the longest first), &inside=1: also inputs from
+ * other lanes of a node; or ?cf=: everything that a CF waited for. */
 export interface Arrows { more: number; arrows: Arrow[] }
 export interface Arrow {
   // wait: from the producer of an input to its consumer, on any nodes; put, get, atomic: one-sided transfers,

@@ -113,34 +113,65 @@ func (a *advisor) schedules() *schedule {
 		region model.CF
 		site   uint32
 	}
-	chunks, team := map[key][]chunk{}, map[model.CF]int{}
+	type part struct{ from, n, filled int } // of chunks
+	loop, team := map[key]*part{}, map[model.CF]int{}
+	isLoop, isThread := make([]bool, len(m.Codes)), make([]bool, len(m.Codes))
+	for i := range m.Codes {
+		name := m.Codes[i].Name
+		isLoop[i] = construct(name, loopChunk)
+		isThread[i] = construct(name, parallelThread) && !construct(name, parallelRegion)
+	}
+	// each calls f with each chunk, its first iteration, and the loop that it is of.
+	each := func(f func(cf model.CF, first int64, k key)) {
+		for i, parent := range m.Parent {
+			cf := model.CF(i)
+			if parent == 0 || !isLoop[m.CodeOf(cf)] || m.Created[cf] == model.None {
+				continue
+			}
+			if label := m.Label(cf); len(label) == 1 {
+				f(cf, int64(label[0]), key{m.Parent[parent], m.SiteOf[cf]})
+			}
+		}
+	}
+	for i, parent := range m.Parent {
+		if parent != 0 && isThread[m.CodeOf(model.CF(i))] {
+			team[parent]++
+		}
+	}
+	each(func(_ model.CF, _ int64, k key) {
+		if loop[k] == nil {
+			loop[k] = &part{}
+		}
+		loop[k].n++
+	})
+	if len(loop) == 0 {
+		return nil
+	}
+	n := 0
+	for _, p := range loop {
+		p.from = n
+		n += p.n
+	}
 	taken := model.Make[int64](m, len(m.Created))
 	first, end := m.OwnExecutions()
 	for e := first; e < end; e++ {
 		x := &a.replay.List[e-first]
 		taken[m.ExecCF[e]] += x.End - x.Start - int64(x.Queued)
 	}
-	var label []int32
-	for i, parent := range m.Parent {
-		cf := model.CF(i)
-		name := m.Codes[m.CodeOf(cf)].Name
-		switch label = m.Label(cf); {
-		case parent == 0:
-		case construct(name, parallelThread) && !construct(name, parallelRegion):
-			team[parent]++
-		case construct(name, loopChunk) && len(label) == 1 && m.Created[cf] != model.None:
-			k := key{m.Parent[parent], m.SiteOf[cf]}
-			chunks[k] = append(chunks[k], chunk{parent, int64(label[0]), m.Created[cf], taken[cf]})
-		}
-	}
+	chunks := model.Make[chunk](m, n)
+	each(func(cf model.CF, first int64, k key) {
+		p := loop[k]
+		chunks[p.from+p.filled] = chunk{m.Parent[cf], first, m.Created[cf], taken[cf]}
+		p.filled++
+	})
 	loops := map[string]*schedule{}
-	for k, list := range chunks {
+	for k, p := range loop {
 		if threads := team[k.region]; threads > 1 {
 			code := m.Codes[m.Sites[k.site].Code].Name
 			if loops[code] == nil {
 				loops[code] = &schedule{code: code}
 			}
-			loops[code].take(list, threads)
+			loops[code].take(chunks[p.from:p.from+p.n], threads)
 		}
 	}
 	var best *schedule
@@ -172,7 +203,7 @@ func (s *schedule) take(list []chunk, threads int) {
 	s.once(list[from:], threads)
 }
 
-// once adds what a loop took at one time.
+// once adds what a loop took at one time. It sorts the list.
 func (s *schedule) once(list []chunk, threads int) {
 	now := map[model.CF]int64{}
 	for _, c := range list {
@@ -195,7 +226,6 @@ type iterations struct {
 }
 
 func newIterations(list []chunk) iterations {
-	list = slices.Clone(list)
 	slices.SortFunc(list, func(x, y chunk) int { return cmp.Compare(x.first, y.first) })
 	// Where the last chunk ends is not recorded: it counts as large as the one before.
 	n := len(list)

@@ -168,36 +168,54 @@ func (a *advisor) ofTasks() {
 // where tasks create no tasks.
 func (a *advisor) cutOff(f *slou.Fragment, times int64, evidence map[string]any) words.Text {
 	m := a.facts.m
-	var tasks []model.CF
-	for i := range m.Created {
-		if m.Created[i] != model.None && m.Codes[m.CodeOf(model.CF(i))].Name == f.Code {
-			tasks = append(tasks, model.CF(i))
+	of := make([]bool, len(m.Codes))
+	for i := range m.Codes {
+		of[i] = m.Codes[i].Name == f.Code
+	}
+	level := model.Make[int32](m, len(m.Created)) // from 1: it creates no such tasks
+	open := model.Make[int32](m, len(m.Created))  // its tasks whose level is not known; below 0: nor is it such a task
+	tasks, recursive := int64(0), false
+	for i, parent := range m.Parent {
+		if !of[m.CodeOf(model.CF(i))] || m.Created[i] == model.None {
+			open[i] = -1
+			continue
+		}
+		tasks++
+		if parent != 0 && of[m.CodeOf(parent)] && m.Created[parent] != model.None {
+			open[parent]++
+			recursive = true
 		}
 	}
-	slices.SortFunc(tasks, func(x, y model.CF) int { return cmp.Compare(m.Created[y], m.Created[x]) })
-	level := make([]int32, len(m.Created)) // from 1: it creates no such tasks
-	count := make([]int64, 2)              // by level
-	recursive := false
-	for _, cf := range tasks { // the youngest first
-		level[cf]++
-		for int(level[cf]) >= len(count) {
-			count = append(count, 0)
-		}
-		count[level[cf]]++
-		if p := m.Parent[cf]; p != 0 && m.CodeOf(p) == m.CodeOf(cf) {
-			level[p], recursive = max(level[p], level[cf]), true
+	if !recursive {
+		return words.Text{}
+	}
+	count := make([]int64, 2) // by level
+	for i := range open {
+		// From a task that creates none up to one that has created others whose level is not known.
+		for cf := model.CF(i); open[cf] == 0; {
+			open[cf] = -1
+			level[cf]++
+			for int(level[cf]) >= len(count) {
+				count = append(count, 0)
+			}
+			count[level[cf]]++
+			if p := m.Parent[cf]; p != 0 && open[p] > 0 {
+				level[p] = max(level[p], level[cf])
+				open[p]--
+				cf = p
+			}
 		}
 	}
-	left, levels := int64(len(tasks)), 0
-	for levels+1 < len(count) && left*times > int64(len(tasks)) {
+	left, levels := tasks, 0
+	for levels+1 < len(count) && left*times > tasks {
 		levels++
 		left -= count[levels]
 	}
-	if !recursive || levels == 0 || left == 0 {
+	if levels == 0 || left == 0 {
 		return words.Text{}
 	}
 	evidence["levels"], evidence["left"] = levels, left
 	return words.Say(", at best none in the lowest %d levels of the recursion: that leaves %d of %d",
 		", лучше всего — без задач на нижних %d уровнях рекурсии: тогда из %[3]d останется %[2]d", levels, left,
-		len(tasks))
+		tasks)
 }

@@ -456,7 +456,8 @@ func askBoxes(q *question) (any, error) {
 func arrows(q *question, t *timeline.Timeline, from, to int64) (any, error) {
 	limit := int(q.number("limit", 1, 20_000, 2000))
 	cf := q.text("cf", 64)
-	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.lanes(), Limit: limit, CF: cf})
+	return t.Arrows(timeline.ArrowQuery{From: from, To: to, Lanes: q.lanes(), Limit: limit, CF: cf,
+		Inside: q.number("inside", 0, 1, 0) == 1})
 }
 
 func regions(q *question, t *timeline.Timeline, from, to int64) (any, error) {

@@ -5,6 +5,7 @@ import { ApiError, get, getBinary, runPath } from "../lib/client";
 import { common } from "../lib/i18n";
 import { current, hasRegions } from "../lib/run.svelte";
 import { app, type Interval } from "../lib/state.svelte";
+import { terms } from "../lib/terms.svelte";
 import { around, BoxSet, worthAsking, type Density } from "./boxes";
 import { ranges } from "./layout";
 import { RegionSet } from "./regions";
@@ -210,7 +211,7 @@ export class Loader {
 
   private async askRegions(): Promise<void> {
     const v = this.view;
-    if (!v || v.lanes.length === 0 || !hasRegions()) return;
+    if (!v || v.lanes.length === 0 || !(hasRegions() || terms.tasks)) return;
     const columns = Math.max(Math.ceil(v.pixels / 2), 1);
     const pixel = (v.visible[1] - v.visible[0]) / columns;
     const epoch = this.epoch();

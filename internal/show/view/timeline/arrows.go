@@ -16,6 +16,8 @@ type ArrowQuery struct {
 	Lanes []int
 	CF    string // "node.counter"; overrides the interval and Lanes
 	Limit int    // 1 to 1000000; 0 means 2000
+	// Inside: inputs that came from another lane of the same node, too.
+	Inside bool
 }
 
 // Arrows are the arrows of a timeline, the longest first; those of one CF in order of time.
@@ -111,6 +113,14 @@ func (t *Timeline) Arrows(q ArrowQuery) (*Arrows, error) {
 	out.Arrows = make([]Arrow, 0, len(top.list))
 	for _, c := range top.list {
 		out.Arrows = append(out.Arrows, t.arrow(int(c.kind), top.message(c)))
+	}
+	if q.Inside {
+		list, more := t.inside(q, lanes, most)
+		out.Arrows, out.More = append(out.Arrows, list...), out.More+more
+		slices.SortStableFunc(out.Arrows, func(a, b Arrow) int { return cmp.Compare(b.T1-b.T0, a.T1-a.T0) })
+		if n := len(out.Arrows); n > most {
+			out.Arrows, out.More = out.Arrows[:most], out.More+n-most
+		}
 	}
 	return out, nil
 }

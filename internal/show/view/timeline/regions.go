@@ -120,7 +120,7 @@ func (t *Timeline) depthsOf() (d depths) {
 	return d
 }
 
-// Regions gives the visits, collectives and locks of an interval. A run without regions has none.
+// Regions gives the visits, collectives and locks of an interval. A run without regions has locks only.
 func (t *Timeline) Regions(q RegionQuery) (*Regions, error) {
 	if err := (stretch{q.From, q.To}).check(); err != nil {
 		return nil, err
@@ -135,11 +135,13 @@ func (t *Timeline) Regions(q RegionQuery) (*Regions, error) {
 	d := t.depths()
 	out := &Regions{From: q.From, To: q.To, Depth: d.deepest, Places: []Place{{}}, Collectives: []Band{},
 		Locks: []LockTrack{}, Visits: Visits{[]int{}, []int{}, []int64{}, []int64{}, []int{}, []int{}}}
-	if t.m.Regions == nil {
-		return out, nil
-	}
 	p := &regionPicture{t: t, d: d, q: stretch{q.From, q.To}, pixel: (q.To - q.From) / int64(q.Width), out: out,
 		places: map[uint32]int{}}
+	locks := p.mutexes()
+	if t.m.Regions == nil {
+		p.show(locks)
+		return out, nil
+	}
 	wanted := make([]bool, len(t.lanes))
 	for _, l := range lanes {
 		wanted[l] = true
@@ -150,7 +152,7 @@ func (t *Timeline) Regions(q RegionQuery) (*Regions, error) {
 		}
 	}
 	p.collectives()
-	p.locks()
+	p.show(append(p.locks(), locks...))
 	return out, nil
 }
 
@@ -281,16 +283,11 @@ func (p *regionPicture) collectives() {
 	}
 }
 
-func (p *regionPicture) locks() {
+func (p *regionPicture) locks() (list []lockTimes) {
 	r := p.t.m.Regions
-	type track struct {
-		LockTrack
-		waited, held int64
-	}
-	var list []track
 	for i := range r.Locks {
 		l := &r.Locks[i]
-		x := track{LockTrack: LockTrack{Name: l.Name, File: l.File, Line: l.Line, Holds: noStays(),
+		x := lockTimes{LockTrack: LockTrack{Name: l.Name, File: l.File, Line: l.Line, Holds: noStays(),
 			Waits: noStays()}}
 		waits := make([]open, len(p.t.lanes))
 		var hold open
@@ -325,7 +322,18 @@ func (p *regionPicture) locks() {
 			list = append(list, x)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b track) int {
+	return list
+}
+
+// lockTimes is a lock, and how long it was waited for and held within the interval.
+type lockTimes struct {
+	LockTrack
+	waited, held int64
+}
+
+// show puts the locks that cost most into the answer.
+func (p *regionPicture) show(list []lockTimes) {
+	slices.SortStableFunc(list, func(a, b lockTimes) int {
 		return cmp.Or(cmp.Compare(b.waited, a.waited), cmp.Compare(b.held, a.held))
 	})
 	for i := range list {
