@@ -12,7 +12,8 @@ import (
 
 // Clocks says how well the clocks of nodes in different processes agree. All but Nodes counts messages: DFs,
 // requests and CFs, between nodes of different processes, of which both ends were recorded; and of runs on
-// several hosts what collectives and locks ask for. For a part of a run, it covers that part.
+// several hosts the messages of MPI, and what collectives and locks ask for. For a part of a run, it covers
+// that part.
 type Clocks struct {
 	Messages     int64
 	Raw          Disorder // by the clocks as they were
@@ -323,9 +324,9 @@ func (b *builder) repairClocks(g procs.Group, process []int, own []Crossing) err
 
 // clockKinds are the events that clocks are compared and repaired by.
 var clockKinds = []trace.Kind{trace.KindEntered, trace.KindExited, trace.KindCollective, trace.KindAcquired,
-	trace.KindReleased, trace.KindProgramStarted, trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived,
-	trace.KindDFRequested, trace.KindDFRequestReceived, trace.KindCFMigrated, trace.KindCFStolen,
-	trace.KindCFReceived}
+	trace.KindReleased, trace.KindSent, trace.KindReceived, trace.KindGroup, trace.KindProgramStarted,
+	trace.KindClockSync, trace.KindDFSent, trace.KindDFReceived, trace.KindDFRequested,
+	trace.KindDFRequestReceived, trace.KindCFMigrated, trace.KindCFStolen, trace.KindCFReceived}
 
 // ReadClocks finds the corrections of the nodes' clocks that Build uses, without a model: those of each node
 // for Common, how well they agree, and all comparisons that were recorded. It reads the whole trace, and

@@ -13,12 +13,14 @@ const (
 	clockRounds   = 3
 )
 
-// repairRegions corrects clocks so that nobody leaves a collective before those have entered it that it
-// needs, and nobody has a lock before it was released, as well as what messages ask for.
+// repairRegions corrects clocks so that no call has received a message before it was sent, nobody leaves a
+// collective before those have entered it that it needs, and nobody has a lock before it was released, as well
+// as what other messages ask for.
 func (b *builder) repairRegions(process []int, crossings []Crossing, raw []Thread) {
 	m := b.m
 	syncs := m.clocks
 	found := map[Crossing]bool{}
+	crossings = append(crossings, messageCrossings(process, raw)...)
 	m.clocks, m.Clocks = repairShared(process, syncs, crossings)
 	for range clockRounds {
 		before := len(crossings)
@@ -57,8 +59,8 @@ func (b *builder) severalHosts() bool {
 	return false
 }
 
-// rawThreads are the threads of the streams read here with what collectives and locks ask of clocks, no more:
-// the visits are those of the collectives, with their numbers. Times are those of the nodes' own clocks.
+// rawThreads are the threads of the streams read here with what collectives, messages and locks ask of clocks,
+// no more: the visits are those of collectives and messages. Times are those of the nodes' own clocks.
 func (b *builder) rawThreads() (out []Thread) {
 	for _, s := range b.streams {
 		if s.log == nil {
@@ -67,20 +69,48 @@ func (b *builder) rawThreads() (out []Thread) {
 		n := s.log.collectives.len()
 		t := Thread{Node: s.Node, Stream: s.ID, Last: s.Last, Enter: make([]int64, 0, n), Exit: make([]int64, 0, n),
 			Collectives: make([]Collective, 0, n)}
-		each(&s.log.collectives, func(c *Collective) {
-			own, v := *c, visit{}
-			if c.Visit >= 0 {
-				v, own.Visit = *s.log.visits.at(int(c.Visit)), int32(len(t.Enter))
+		visit := func(number int32) int32 { // as the thread numbers it; -1 stays -1
+			if number < 0 {
+				return number
 			}
+			v := s.log.visits.at(int(number))
 			t.Enter, t.Exit = append(t.Enter, v.enter), append(t.Exit, v.exit)
-			if c.Done >= 0 {
-				v, own.Done = *s.log.visits.at(int(c.Done)), int32(len(t.Enter))
-				t.Enter, t.Exit = append(t.Enter, v.enter), append(t.Exit, v.exit)
-			}
+			return int32(len(t.Enter) - 1)
+		}
+		each(&s.log.collectives, func(c *Collective) {
+			own := *c
+			own.Visit, own.Done = visit(c.Visit), visit(c.Done)
 			t.Collectives = append(t.Collectives, own)
+		})
+		each(&s.log.sends, func(x *Send) {
+			t.Sends = append(t.Sends, Send{Visit: visit(x.Visit), Peer: x.Peer, Tag: x.Tag, Comm: x.Comm})
+		})
+		each(&s.log.receives, func(x *Receive) {
+			t.Receives = append(t.Receives, Receive{Visit: visit(x.Visit), Peer: x.Peer, Tag: x.Tag, Comm: x.Comm,
+				Number: x.Number})
 		})
 		each(&s.log.locks, func(l *LockEvent) { t.Locks = append(t.Locks, *l) })
 		out = append(out, t)
+	}
+	return out
+}
+
+// messageCrossings are what messages between raw threads ask of clocks. Who received what does not depend on
+// clocks, unless ends are missing: then nothing is asked.
+func messageCrossings(process []int, raw []Thread) (out []Crossing) {
+	r := &Regions{Threads: raw}
+	sent, received := r.letterEnds()
+	for c, from := range sent {
+		to := received[c]
+		if len(from) != len(to) || process[c.from] == process[c.to] {
+			continue
+		}
+		for i, x := range from {
+			t := &raw[to[i].thread]
+			if exit := t.Exit[t.Receives[to[i].index].Visit]; exit != None {
+				out = append(out, Crossing{c.from, c.to, x.at, exit})
+			}
+		}
 	}
 	return out
 }
@@ -90,6 +120,7 @@ func (t *Thread) on(clock clockMap) Thread {
 	out := *t
 	out.Enter, out.Exit = slices.Clone(t.Enter), slices.Clone(t.Exit)
 	out.Collectives, out.Locks = slices.Clone(t.Collectives), slices.Clone(t.Locks)
+	out.Sends, out.Receives = nil, nil // messageCrossings has seen them
 	for v, exit := range t.Exit {
 		if exit == None {
 			exit = t.Last
@@ -109,7 +140,8 @@ func (b *builder) regionLetters(process []int, clocks [][]ClockSync, raw []Threa
 	for i := range raw {
 		r.Threads = append(r.Threads, raw[i].on(clockMap{syncs: clocks[raw[i].Node]}))
 	}
-	r.pair(len(b.m.Nodes))
+	r.pairCollectives(len(b.m.Nodes))
+	r.pairLocks()
 	add := func(from, to int32, sent, received int64) {
 		if x, y := r.Threads[from].Node, r.Threads[to].Node; process[x] != process[y] && received != None {
 			out = append(out, Crossing{int32(x), int32(y), sent, received})

@@ -18,8 +18,8 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// clockedRun is made-up barriers, broadcasts and sections with a lock, of nodes on hosts whose clocks are
-// wrong.
+// clockedRun is made-up barriers, broadcasts, messages and sections with a lock, of nodes on hosts whose clocks
+// are wrong.
 func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 	type node struct {
 		text        strings.Builder
@@ -51,15 +51,37 @@ func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 	}
 	for i := range list {
 		n := &list[i]
-		fmt.Fprintf(&n.text, "#node %d\n#code 1 op barrier\n#code 2 lock lock\n#site 1 code=1\n#site 2 code=2\n", i)
+		fmt.Fprintf(&n.text, "#node %d\n#code 1 op barrier\n#code 2 lock lock\n"+
+			"#code 3 send message\n#site 1 code=1\n#site 2 code=2\n#site 3 code=3\n", i)
 		n.now = 1000
 		emit(n, "Global.onProgramStarted process=%d", i)
 		sync(i, n)
 	}
-	free := int64(0)
+	free, received := int64(0), 0
 	for range rapid.IntRange(1, 12).Draw(t, "phases") {
 		for i := range list {
 			list[i].now += rapid.Int64Range(1, 100000).Draw(t, "work")
+		}
+		if rapid.Bool().Draw(t, "messages") { // round a ring, some of them sent long before they are received
+			sent := make([]int64, nodes)
+			for i := range list {
+				n := &list[i]
+				sent[i] = n.now
+				emit(n, "Region.onEntered 3")
+				emit(n, "Message.onSent to=%d bytes=8 tag=%d comm=0 transfer=0", (i+1)%nodes, i%2)
+				n.now += rapid.Int64Range(1, 50).Draw(t, "send")
+				emit(n, "Region.onExited 3")
+				n.now += rapid.SampledFrom([]int64{1, 20000}).Draw(t, "between")
+			}
+			for i := range list {
+				n, from := &list[i], (i+nodes-1)%nodes
+				emit(n, "Region.onEntered 3")
+				n.now = max(n.now, sent[from]) + rapid.Int64Range(1, 50).Draw(t, "receive")
+				received++
+				emit(n, "Message.onReceived from=%d bytes=8 tag=%d comm=0 receive=%d posted=0", from, from%2, received)
+				emit(n, "Region.onExited 3")
+			}
+			continue
 		}
 		if rapid.Bool().Draw(t, "lock") {
 			for i := range list {
@@ -100,10 +122,10 @@ func clockedRun(t *rapid.T, nodes int, hosts bool) string {
 	return fmt.Sprintf("#run {\"nodes\":[%s]}\n", run[1:]) + out
 }
 
-// TestRegionClocks corrects clocks of hosts: nobody leaves a barrier before all have entered, or has a lock
-// before it was released.
+// TestRegionClocks corrects clocks of hosts: no message is received before it was sent, nobody leaves a barrier
+// before all have entered, or has a lock before it was released. What a thread did stays in order.
 func TestRegionClocks(t *testing.T) {
-	repaired := 0
+	repaired, messages := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := rapid.IntRange(2, 6).Draw(rt, "nodes")
 		text := clockedRun(rt, nodes, true)
@@ -128,9 +150,28 @@ func TestRegionClocks(t *testing.T) {
 		if r.Overlapping > 0 {
 			rt.Fatalf("two had a lock\n%s", text)
 		}
+		if n := strings.Count(text, "onSent"); len(r.Letters) != n || r.Strays > 0 {
+			rt.Fatalf("%d messages of %d, %d ends without another\n%s", len(r.Letters), n, r.Strays, text)
+		}
+		for _, l := range r.Letters {
+			from, to := &r.Threads[l.From], &r.Threads[l.To]
+			sent, came := from.Enter[from.Sends[l.Send].Visit], to.Exit[to.Receives[l.Receive].Visit]
+			if messages++; came < sent-2 {
+				rt.Fatalf("a message from %d to %d was received %d before it was sent\n%s", l.From, l.To, sent-came, text)
+			}
+		}
+		for i := range r.Threads {
+			th, last := &r.Threads[i], None
+			for v := range th.Enter {
+				if th.Enter[v] < last || th.Exit[v] < th.Enter[v] {
+					rt.Fatalf("thread %d, visit %d goes back\n%s", i, v, text)
+				}
+				last = th.Exit[v]
+			}
+		}
 	})
-	if repaired == 0 {
-		t.Error("no clock was repaired")
+	if repaired == 0 || messages == 0 {
+		t.Errorf("%d clocks were repaired, %d messages seen", repaired, messages)
 	}
 }
 
