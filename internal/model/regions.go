@@ -127,9 +127,12 @@ const (
 type LockEvent struct {
 	Visit   int32
 	Acquire bool
+	Shared  bool // several threads may have it at once, if all share it
 	Lock    uint64
 	Time    int64
-	Link    LockRef // of an acquisition: the release before it, of the same lock; of a release: its acquisition
+	// of an acquisition: the last release before it, of the same lock, by one that excludes it; of a release: its
+	// acquisition
+	Link LockRef
 }
 
 // LockRef names Regions.Threads[Thread].Locks[Event]; Thread is -1 for none.
@@ -180,6 +183,9 @@ type openVisit struct {
 	described bool
 }
 
+// sharedLock is the bit of a lock's number that tells, in MPI programs, that it is shared.
+const sharedLock = 1 << 63
+
 // maxVisits of a stream is how many can be numbered; no trace that fits memory has as many.
 const maxVisits = 1<<31 - 1
 
@@ -216,8 +222,11 @@ func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 		}
 		s.collective(top, a)
 	case trace.KindAcquired, trace.KindReleased:
-		r.locks.add(LockEvent{Visit: top, Acquire: kind == trace.KindAcquired, Lock: a[0], Time: t,
-			Link: LockRef{-1, -1}})
+		e := LockEvent{Visit: top, Acquire: kind == trace.KindAcquired, Lock: a[0], Time: t, Link: LockRef{-1, -1}}
+		if a[0]&sharedLock != 0 && s.b.m.MPI() {
+			e.Lock, e.Shared = a[0]&^sharedLock, true
+		}
+		r.locks.add(e)
 	case trace.KindPut, trace.KindGet:
 		r.transfers.add(Transfer{Visit: top, Peer: node32(a[0]), Kind: TransferKind(kind - trace.KindPut),
 			Bytes: length(a[1]), Number: a[2]})

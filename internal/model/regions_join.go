@@ -312,6 +312,7 @@ func (r *Regions) MembersOf(instance int) []Member {
 func (r *Regions) pairLocks() {
 	type held struct {
 		lock     uint64
+		shared   bool
 		from, to int64
 		hold     Hold
 	}
@@ -333,7 +334,7 @@ func (r *Regions) pairLocks() {
 		for _, ref := range list {
 			e := r.LockEvent(ref)
 			i, isOpen := open[e.Lock]
-			h := held{e.Lock, e.Time, e.Time, Hold{none, ref}}
+			h := held{e.Lock, e.Shared, e.Time, e.Time, Hold{none, ref}}
 			switch {
 			case e.Acquire:
 				open[e.Lock] = len(all)
@@ -350,14 +351,27 @@ func (r *Regions) pairLocks() {
 	slices.SortStableFunc(all, func(x, y held) int {
 		return cmp.Or(cmp.Compare(x.lock, y.lock), cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
 	})
-	for i, h := range all {
+	var alone, shared *held // of the lock at hand: the last one that was alone, and the shared one released last
+	for i := range all {
+		h := &all[i]
 		if i == 0 || all[i-1].lock != h.lock {
 			r.Locks = append(r.Locks, Lock{ID: h.lock})
-		} else if before := all[i-1]; h.hold.Acquired != none && before.hold.Released != none {
+			alone, shared = nil, nil
+		}
+		before := alone
+		if !h.shared && shared != nil && (before == nil || shared.to > before.to) {
+			before = shared
+		}
+		if before != nil && h.hold.Acquired != none && before.hold.Released != none {
 			r.LockEvent(h.hold.Acquired).Link = before.hold.Released
 			if before.to > h.from {
 				r.Overlapping++
 			}
+		}
+		if !h.shared {
+			alone = h
+		} else if shared == nil || h.to > shared.to {
+			shared = h
 		}
 		l := &r.Locks[len(r.Locks)-1]
 		l.Holds = append(l.Holds, h.hold)

@@ -13,11 +13,13 @@ import (
 // MPI tells whether the trace is that of an MPI program: its nodes are ranks.
 func (m *Model) MPI() bool { return strings.Contains(m.Info.Settings["program"], "MPI") }
 
-// Signals are messages without bytes that a run-time system sends in its own calls. Their tags are negative.
+// Signals are messages that a run-time system sends in its own calls. Their tags are negative. Those between
+// neighbours have the bytes that are exchanged; others have none.
 const (
 	tagPost     = -1 // from MPI_Win_post to MPI_Win_start, received where the latter's epoch ends
 	tagComplete = -2 // from MPI_Win_complete to MPI_Win_wait
 	tagBegun    = -3 // from the start of a non-blocking collective to its end, received only
+	tagNear     = -4 // from the start of a neighbourhood collective to its end at a neighbour
 )
 
 // Posted and Completed tell which signal a message is.
@@ -26,8 +28,14 @@ func (s *Send) Posted() bool { return s.Tag == tagPost }
 // Completed tells that the message is a signal of MPI_Win_complete.
 func (s *Send) Completed() bool { return s.Tag == tagComplete }
 
+// Near tells that the message is a signal between neighbours.
+func (s *Send) Near() bool { return s.Tag == tagNear }
+
 // Signal tells whether a message is none of the program.
 func (s *Send) Signal() bool { return s.Tag < 0 }
+
+// Near is Send.Near.
+func (r *Receive) Near() bool { return r.Tag == tagNear }
 
 // Signal is Send.Signal.
 func (r *Receive) Signal() bool { return r.Tag < 0 }
@@ -73,10 +81,9 @@ type letterEnd struct {
 	at            int64 // the order within a channel: time of the send, number of the receive
 }
 
-// pairMessages finds who received what was sent. What was received before it was sent, by the clocks, has
-// lost its partner, and so has what is left over.
-func (r *Regions) pairMessages() {
-	sent, received := map[channel][]letterEnd{}, map[channel][]letterEnd{}
+// letterEnds are the ends of all messages by channel, each list in the order in which MPI pairs them.
+func (r *Regions) letterEnds() (sent, received map[channel][]letterEnd) {
+	sent, received = map[channel][]letterEnd{}, map[channel][]letterEnd{}
 	for i := range r.Threads {
 		t := &r.Threads[i]
 		for k := range t.Sends {
@@ -92,13 +99,20 @@ func (r *Regions) pairMessages() {
 			}
 		}
 	}
-	inOrder := func(list []letterEnd) {
-		slices.SortStableFunc(list, func(x, y letterEnd) int { return cmp.Compare(x.at, y.at) })
+	for _, ends := range []map[channel][]letterEnd{sent, received} {
+		for _, list := range ends {
+			slices.SortStableFunc(list, func(x, y letterEnd) int { return cmp.Compare(x.at, y.at) })
+		}
 	}
+	return sent, received
+}
+
+// pairMessages finds who received what was sent. What was received before it was sent, by the clocks, has
+// lost its partner, and so has what is left over.
+func (r *Regions) pairMessages() {
+	sent, received := r.letterEnds()
 	for c, from := range sent {
 		to := received[c]
-		inOrder(from)
-		inOrder(to)
 		for len(from) > 0 && len(to) > 0 {
 			t := &r.Threads[to[0].thread]
 			if t.Exit[t.Receives[to[0].index].Visit] < from[0].at {

@@ -171,6 +171,11 @@ var Metrics = map[string]Metric{
 			"Время в вызове, который ждёт неблокирующей коллективной операции, после того как все её начали, до " +
 				"входа последнего из остальных в такой же вызов: MPI передаёт данные, пока процесс находится внутри " +
 				"MPI."}},
+	"wait-at-neighbours": {Phrase{"Wait at neighbours", "Ожидание соседей"},
+		Phrase{"Time in a neighbourhood collective, or in the wait for it, before the last of the neighbours that " +
+			"give data to the thread began it.",
+			"Время в коллективной операции соседей или в её ожидании до её начала последним из соседей, данные " +
+				"которых нужны потоку."}},
 	"late-post": {Phrase{"Late post", "Позднее открытие окна"},
 		Phrase{"Time in MPI_Win_start, or in the MPI_Win_complete after it, before the last of the targets " +
 			"entered MPI_Win_post.",

@@ -25,9 +25,9 @@ static void wsm_collective(const wsc_call *c, int kind, MPI_Comm comm, int root,
 }
 
 /* wsm_collective_begun remembers the request of a collective that the call c has begun. */
-static void wsm_collective_begun(const wsc_call *c, MPI_Comm comm, MPI_Request request) {
+static void wsm_collective_begun(const wsc_call *c, MPI_Comm comm, uintptr_t handle) {
     wsm_request r = {0, WSM_COLLECTIVES, 0, 1, wsm_number(&wsm_receives), c->time, 0, 0, 0, wsm_of(comm), 0};
-    if (c->s && r.comm) wsm_remember(wsm_handle(request), r);
+    if (c->s && r.comm) wsm_remember(handle, r);
 }
 
 /* What follows says how many bytes a rank sends and receives, for use within WSM_COLLECTIVE: comm, root and
@@ -47,6 +47,13 @@ static int64_t wsm_sum(const int counts[], MPI_Comm comm, MPI_Datatype type) {
     int64_t sum = 0;
     for (int i = 0, n = wsm_size(comm); i < n; i++) sum += counts[i];
     return wsm_bytes(sum, type);
+}
+
+/* wsm_own_part is what this rank gives to a gathering of so many elements of each. */
+static int64_t wsm_own_part(const int counts[], MPI_Comm comm, MPI_Datatype type) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    return wsm_bytes(counts[rank], type);
 }
 
 #define WSM_OTHERS (wsm_size(comm) - 1)
@@ -71,7 +78,7 @@ static int64_t wsm_sum(const int counts[], MPI_Comm comm, MPI_Datatype type) {
             wsm_collective_of(&c, KIND, WSC_SYNC_LATER, wsm_of(comm), ROOT, SENT, RECEIVED); \
         } \
         int result = P##LATER(WSM_OPEN ARGS, request); \
-        if (result == MPI_SUCCESS) wsm_collective_begun(&c, comm, *request); \
+        if (result == MPI_SUCCESS) wsm_collective_begun(&c, comm, wsm_handle(*request)); \
         wss_leave(&c); \
         return result; \
     }
@@ -111,7 +118,7 @@ WSM_COLLECTIVE(MPI_Allgatherv, MPI_Iallgatherv,
                (const void *out, int outs, MPI_Datatype outtype, void *in, const int ins[],
                const int places[], MPI_Datatype intype, MPI_Comm comm),
                (out, outs, outtype, in, ins, places, intype, comm), WSC_GATHER_ALL, -1,
-               int rank = 0; PMPI_Comm_rank(comm, &rank); int64_t own = wsm_bytes(ins[rank], intype),
+               int64_t own = wsm_own_part(ins, comm, intype),
                own * WSM_OTHERS, wsm_sum(ins, comm, intype) - own)
 WSM_COLLECTIVE(MPI_Alltoall, MPI_Ialltoall,
                (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
@@ -151,15 +158,6 @@ WSM_COLLECTIVE(MPI_Exscan, MPI_Iexscan, (const void *out, void *in, int count, M
     MPI_Comm comm),
                (out, in, count, type, op, comm), WSC_PREFIX_REDUCE, 0, int64_t n = wsm_bytes(count, type), n,
                    n)
-
-/* Neighbours wait for each other only: which those are is not recorded. */
-WSM_PLAIN(MPI_Neighbor_allgather, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
-          MPI_Datatype intype, MPI_Comm comm), (out, outs, outtype, in, ins, intype, comm))
-WSM_PLAIN(MPI_Neighbor_alltoall, (const void *out, int outs, MPI_Datatype outtype, void *in, int ins,
-          MPI_Datatype intype, MPI_Comm comm), (out, outs, outtype, in, ins, intype, comm))
-WSM_PLAIN(MPI_Neighbor_alltoallv, (const void *out, const int outs[], const int outplaces[],
-          MPI_Datatype outtype, void *in, const int ins[], const int places[], MPI_Datatype intype,
-          MPI_Comm comm), (out, outs, outplaces, outtype, in, ins, places, intype, comm))
 
 /* ---- Communicators: all members of the old one agree on the new one -------------------------------- */
 

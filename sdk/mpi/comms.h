@@ -23,14 +23,17 @@ typedef struct wsm_comm {
     void *told;      /* atomic; the thread that has last recorded the members of the group */
     uint64_t first, last; /* of a window: transfers that may not be complete; first 0: none */
     wsm_epoch exposed, accessed; /* of a window: from MPI_Win_post and MPI_Win_start on */
-    int *locked;     /* of a window: by rank, whether this process has its lock alone; null: it never had */
+    int *locked;     /* of a window: by rank, the kind of lock that this process has; null: none ever */
+    int *near;       /* neighbours: ins of them give data to this process and, after one more place, outs */
+    int ins, outs;   /* of them get data from it; null: not looked for yet */
     int *world;      /* by rank: the rank in MPI_COMM_WORLD, -1 if it is not there */
 } wsm_comm;
 
 /* Signals are recorded as messages without bytes that have these tags. Those of programs are not negative.
  * WSM_POST goes from MPI_Win_post to MPI_Win_start, WSM_COMPLETE from MPI_Win_complete to MPI_Win_wait.
- * WSM_BEGUN goes from the start of a non-blocking collective to its end: the rank itself receives it. */
-enum { WSM_POST = -1, WSM_COMPLETE = -2, WSM_BEGUN = -3 };
+ * WSM_BEGUN goes from the start of a non-blocking collective to its end: the rank itself receives it.
+ * WSM_NEAR goes from the start of a neighbourhood collective to its end at a neighbour. */
+enum { WSM_POST = -1, WSM_COMPLETE = -2, WSM_BEGUN = -3, WSM_NEAR = -4 };
 
 static wsm_comm wsm_world;
 static MPI_Group wsm_everybody = MPI_GROUP_NULL;
@@ -42,6 +45,7 @@ static void wsm_release(wsm_comm *m) {
     free(m->exposed.world);
     free(m->accessed.world);
     free(m->locked);
+    free(m->near);
     free(m->world);
     free(m);
 }

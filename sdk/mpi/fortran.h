@@ -1,17 +1,41 @@
-/* fortran.h wraps the most used functions of MPI's Fortran interfaces mpif.h and "use mpi", which do not call
- * those of C. Part of mpi.c. Names are those of gfortran, and of most other compilers on Linux: mpi_send_.
+/* fortran.h wraps MPI's Fortran interfaces, whose functions do not call those of C. Part of mpi.c. Names are
+ * those of gfortran, and of most other compilers on Linux: mpi_send_ of mpif.h and "use mpi", mpi_send_f08_
+ * of Open MPI's mpi_f08, mpi_send_f08ts_ of MPICH's. All take the same arguments, so the files that wrap them
+ * are included for each. Only mpi_f08 may leave out the last one, where the error goes.
  *
  * Each calls the original by its second name, so that special addresses (MPI_IN_PLACE, MPI_BOTTOM) need no
- * translation; what it calls in turn is inside of it and left out. "use mpi_f08" has other names: its calls
- * are not recorded. */
+ * translation; what it calls in turn is inside of it and left out. Many without buffers call the functions of
+ * C. */
 
 #define WSF_API WSC_API WSS_APART
 #define WSF_COMM MPI_Comm_f2c(*comm)
+#define WSF_WIN MPI_Win_f2c(*win)
+#define WSF_TYPE(TYPE) MPI_Type_f2c(*TYPE)
 #define WSF_WEAK __attribute__((weak))
 
 typedef MPI_Fint wsf;
 
 enum { WSF_STATUS = 32 }; /* integers, at least, in a status of Fortran's */
+
+/* WSF_ERR: the caller need not want to know of an error. */
+#define WSF_ERR \
+    wsf wsf_unwanted; \
+    if (!err) err = &wsf_unwanted
+
+/* WSF_AS_C calls a function of C. */
+#define WSF_AS_C(CALL) \
+    WSF_ERR; \
+    wsm_from = WSS_CALLER; \
+    *err = CALL; \
+    wsm_from = 0
+
+/* WSF_UNWANTED tells whether the caller wants to know nothing of a status. */
+#ifdef MPICH_VERSION
+#define WSF_UNWANTED(STATUS, WHICH) \
+    ((void *)(STATUS) == (void *)MPI_F_##WHICH || (void *)(STATUS) == (void *)MPI_F08_##WHICH)
+#else
+#define WSF_UNWANTED(STATUS, WHICH) ((void *)(STATUS) == (void *)MPI_F_##WHICH)
+#endif
 
 /* wsf_arrived is wsm_arrived for a status of Fortran's. */
 static void wsf_arrived(const wsc_call *c, int64_t end, const wsm_comm *m, const wsf *status, uint64_t number,
@@ -21,110 +45,9 @@ static void wsf_arrived(const wsc_call *c, int64_t end, const wsm_comm *m, const
     if (PMPI_Status_f2c(status, &s) == MPI_SUCCESS) wsm_arrived(c, end, m, &s, number, posted);
 }
 
-#define WSF_START(NAME, FORTRAN, PARAMS, ARGS) \
-    extern void p##FORTRAN PARAMS WSF_WEAK; \
-    WSF_API void FORTRAN PARAMS { \
-        const void *caller = WSS_CALLER; \
-        pthread_once(&wss_once, wss_init_once); \
-        int64_t since = ws_now(), cpu = ws_process_cpu(); \
-        p##FORTRAN ARGS; \
-        if (*err == MPI_SUCCESS && !__atomic_exchange_n(&wsm_begun, 1, __ATOMIC_ACQ_REL)) \
-            wsm_started(WSS_OP_##NAME, caller, since, cpu); \
-    }
-
-WSF_START(MPI_Init, mpi_init_, (wsf *err), (err))
-WSF_START(MPI_Init_thread, mpi_init_thread_, (wsf *required, wsf *provided, wsf *err), (required, provided,
-    err))
-
-WSF_API void mpi_finalize_(wsf *err) {
-    wsm_from = WSS_CALLER;
-    *err = MPI_Finalize();
-    wsm_from = 0;
-}
-
-#define WSF_PLAIN(NAME, FORTRAN, PARAMS, ARGS, BEGUN) \
-    extern void p##FORTRAN PARAMS WSF_WEAK; \
-    WSF_API void FORTRAN PARAMS { \
-        wsc_call c = wss_enter(WSS_OP_##NAME, WSS_CALLER); \
-        if (c.s) { BEGUN; } \
-        p##FORTRAN ARGS; \
-        wss_leave(&c); \
-    }
-
-#define WSF_SEND(NAME, FORTRAN) \
-    extern void p##FORTRAN(void *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *) WSF_WEAK; \
-    WSF_API void FORTRAN(void *buf, wsf *count, wsf *type, wsf *to, wsf *tag, wsf *comm, wsf *err) { \
-        wsc_call c = wsm_enter_send(WSS_OP_##NAME, WSS_CALLER, *count, MPI_Type_f2c(*type), *to, *tag, \
-            WSF_COMM, 0); \
-        p##FORTRAN(buf, count, type, to, tag, comm, err); \
-        wss_leave(&c); \
-    }
-
-WSF_SEND(MPI_Send, mpi_send_)
-WSF_SEND(MPI_Ssend, mpi_ssend_)
-WSF_SEND(MPI_Bsend, mpi_bsend_)
-WSF_SEND(MPI_Rsend, mpi_rsend_)
-
-extern void pmpi_recv_(void *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *) WSF_WEAK;
-WSF_API void mpi_recv_(void *buf, wsf *count, wsf *type, wsf *from, wsf *tag, wsf *comm, wsf *status,
-    wsf *err) {
-    wsf own[WSF_STATUS];
-    wsc_call c = wss_enter(WSS_OP_MPI_Recv, WSS_CALLER);
-    uint64_t number = wsm_number(&wsm_receives);
-    if (status == MPI_F_STATUS_IGNORE) status = own;
-    pmpi_recv_(buf, count, type, from, tag, comm, status, err);
-    int64_t end = wss_end(&c);
-    if (end && *err == MPI_SUCCESS) wsf_arrived(&c, end, wsm_of(WSF_COMM), status, number, c.time);
-    wsc_leave_at(&c, end);
-}
-
-extern void pmpi_sendrecv_(void *, wsf *, wsf *, wsf *, wsf *, void *, wsf *, wsf *, wsf *, wsf *, wsf *,
-    wsf *,
-                           wsf *) WSF_WEAK;
-WSF_API void mpi_sendrecv_(void *out, wsf *outs, wsf *outtype, wsf *to, wsf *outtag, void *in, wsf *ins,
-                           wsf *intype, wsf *from, wsf *intag, wsf *comm, wsf *status, wsf *err) {
-    wsf own[WSF_STATUS];
-    uint64_t number = wsm_number(&wsm_receives);
-    wsc_call c = wsm_enter_send(WSS_OP_MPI_Sendrecv, WSS_CALLER, *outs, MPI_Type_f2c(*outtype), *to, *outtag,
-                                WSF_COMM, 0);
-    if (status == MPI_F_STATUS_IGNORE) status = own;
-    pmpi_sendrecv_(out, outs, outtype, to, outtag, in, ins, intype, from, intag, comm, status, err);
-    int64_t end = wss_end(&c);
-    if (end && *err == MPI_SUCCESS) wsf_arrived(&c, end, wsm_of(WSF_COMM), status, number, c.time);
-    wsc_leave_at(&c, end);
-}
-
 /* Requests are known by their numbers in Fortran: MPI_Request_f2c is not needed, and handles of C are others.
  * */
 #define WSF_HANDLE(REQUEST) (~(uintptr_t)0 - (uintptr_t)(REQUEST))
-
-#define WSF_ISEND(NAME, FORTRAN) \
-    extern void p##FORTRAN(void *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *) WSF_WEAK; \
-    WSF_API void FORTRAN(void *buf, wsf *count, wsf *type, wsf *to, wsf *tag, wsf *comm, wsf *request, \
-        wsf *err) { \
-        uint64_t number = wsm_number(&wsm_transfers); \
-        wsc_call c = wsm_enter_send(WSS_OP_##NAME, WSS_CALLER, *count, MPI_Type_f2c(*type), *to, *tag, \
-            WSF_COMM, \
-                                    number); \
-        p##FORTRAN(buf, count, type, to, tag, comm, request, err); \
-        wsm_request r = {0, WSM_SENDS, 0, 1, number, c.time, 0, *to, *tag, 0, 0}; \
-        if (*err == MPI_SUCCESS && *to != MPI_PROC_NULL) wsm_remember(WSF_HANDLE(*request), r); \
-        wss_leave(&c); \
-    }
-
-WSF_ISEND(MPI_Isend, mpi_isend_)
-WSF_ISEND(MPI_Issend, mpi_issend_)
-
-extern void pmpi_irecv_(void *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *, wsf *) WSF_WEAK;
-WSF_API void mpi_irecv_(void *buf, wsf *count, wsf *type, wsf *from, wsf *tag, wsf *comm, wsf *request,
-    wsf *err) {
-    wsc_call c = wss_enter(WSS_OP_MPI_Irecv, WSS_CALLER);
-    wsm_request r = {0, WSM_RECEIVES, 0, 1, wsm_number(&wsm_receives), c.time, 0, *from, *tag,
-        wsm_of(WSF_COMM), 0};
-    pmpi_irecv_(buf, count, type, from, tag, comm, request, err);
-    if (*err == MPI_SUCCESS && *from != MPI_PROC_NULL) wsm_remember(WSF_HANDLE(*request), r);
-    wss_leave(&c);
-}
 
 static void wsf_complete(const wsc_call *c, int64_t end, uintptr_t handle, const wsf *status) {
     MPI_Status s;
@@ -132,98 +55,211 @@ static void wsf_complete(const wsc_call *c, int64_t end, uintptr_t handle, const
     if (PMPI_Status_f2c(status, &s) == MPI_SUCCESS) wsm_complete(c, end, handle, &s);
 }
 
-extern void pmpi_wait_(wsf *, wsf *, wsf *) WSF_WEAK;
-WSF_API void mpi_wait_(wsf *request, wsf *status, wsf *err) {
-    wsf own[WSF_STATUS];
-    uintptr_t handle = WSF_HANDLE(*request);
-    wsc_call c = wss_enter(WSS_OP_MPI_Wait, WSS_CALLER);
-    if (status == MPI_F_STATUS_IGNORE) status = own;
-    pmpi_wait_(request, status, err);
-    int64_t end = wss_end(&c);
-    if (*err == MPI_SUCCESS) wsf_complete(&c, end, handle, status);
-    wsc_leave_at(&c, end);
+/* What a call with several requests needs; where there is no memory, handles is null. */
+typedef struct wsf_several {
+    uintptr_t *handles;
+    wsf *own, *statuses;
+} wsf_several;
+
+enum { WSF_EACH = sizeof(MPI_Status) / sizeof(wsf) }; /* integers in a status */
+
+static void wsf_before(wsf_several *w, wsf n, const wsf *requests, wsf *statuses) {
+    size_t count = n > 0 ? (size_t)n : 0;
+    w->handles = (uintptr_t *)malloc((count + 1) * sizeof *w->handles);
+    w->own = (wsf *)malloc((count + 1) * sizeof(MPI_Status));
+    w->statuses = statuses;
+    if (WSF_UNWANTED(statuses, STATUSES_IGNORE)) {
+        if (w->own) w->statuses = w->own;
+        else free(w->handles), w->handles = 0;
+    }
+    for (size_t i = 0; w->handles && i < count; i++) w->handles[i] = WSF_HANDLE(requests[i]);
 }
 
-extern void pmpi_waitall_(wsf *, wsf *, wsf *, wsf *) WSF_WEAK;
-WSF_API void mpi_waitall_(wsf *n, wsf *requests, wsf *statuses, wsf *err) {
-    const size_t each = sizeof(MPI_Status) / sizeof(wsf), count = *n > 0 ? (size_t)*n : 0;
-    wsc_call c = wss_enter(WSS_OP_MPI_Waitall, WSS_CALLER);
-    uintptr_t *handles = (uintptr_t *)malloc((count + 1) * sizeof *handles);
-    wsf *own = (wsf *)malloc((count + 1) * sizeof(MPI_Status)), *used = statuses;
-    for (size_t i = 0; handles && i < count; i++) handles[i] = WSF_HANDLE(requests[i]);
-    if (own && (void *)statuses == (void *)MPI_F_STATUSES_IGNORE) used = own;
-    pmpi_waitall_(n, requests, used, err);
-    int64_t end = wss_end(&c);
-    for (size_t i = 0; handles && own && *err == MPI_SUCCESS && i < count; i++)
-        wsf_complete(&c, end, handles[i], used + i * each);
-    wsc_leave_at(&c, end);
-    free(handles);
-    free(own);
+/* wsf_complete_all is wsf_complete for the requests at these places, counted from 1, or for all. */
+static void wsf_complete_all(const wsc_call *c, int64_t end, const wsf_several *w, wsf err, wsf n,
+                             const wsf *places) {
+    for (wsf i = 0; w->handles && err == MPI_SUCCESS && i < n; i++)
+        wsf_complete(c, end, w->handles[places ? places[i] - 1 : i], w->statuses + i * WSF_EACH);
 }
 
-#define WSF_COLLECTIVE(NAME, FORTRAN, PARAMS, ARGS, KIND, ROOT, BYTES) \
-    WSF_PLAIN(NAME, FORTRAN, PARAMS, ARGS, wsf_collective(&c, KIND, WSF_COMM, ROOT, BYTES))
+static void wsf_after(wsf_several *w) {
+    free(w->handles);
+    free(w->own);
+}
 
-/* wsf_collective is wsm_collective, with the bytes that one rank sends to one other. */
-static void wsf_collective(const wsc_call *c, int kind, MPI_Comm comm, int root, int64_t bytes) {
+/* wsf_collective is wsm_collective_of, with the bytes that one rank sends to one other. */
+static void wsf_collective(const wsc_call *c, int kind, int mode, MPI_Comm comm, int root, int64_t bytes) {
     int64_t all = bytes * (wsm_size(comm) - 1), sent = bytes, received = bytes;
     int is = root >= 0 && wsm_is(comm, root);
     if (kind == WSC_BROADCAST || kind == WSC_SCATTER) sent = is ? all : 0, received = is ? 0 : bytes;
     if (kind == WSC_GATHER || kind == WSC_REDUCE) sent = is ? 0 : bytes, received = is ? all : 0;
     if (kind == WSC_GATHER_ALL || kind == WSC_EXCHANGE) sent = received = all;
-    wsm_collective(c, kind, comm, root, sent, received);
+    wsm_collective_of(c, kind, mode, wsm_of(comm), root, sent, received);
 }
 
-#define WSF_BYTES(COUNT, TYPE) wsm_bytes(*COUNT, MPI_Type_f2c(*TYPE))
+#define WSF_BYTES(COUNT, TYPE) wsm_bytes(*COUNT, WSF_TYPE(TYPE))
+#define WSF_SUM(COUNTS, TYPE) wsm_sum(COUNTS, WSF_COMM, WSF_TYPE(TYPE))
 
-WSF_COLLECTIVE(MPI_Barrier, mpi_barrier_, (wsf *comm, wsf *err), (comm, err), WSC_BARRIER, -1, 0)
-WSF_COLLECTIVE(MPI_Bcast, mpi_bcast_, (void *buf, wsf *count, wsf *type, wsf *root, wsf *comm, wsf *err),
-               (buf, count, type, root, comm, err), WSC_BROADCAST, *root, WSF_BYTES(count, type))
-WSF_COLLECTIVE(MPI_Reduce, mpi_reduce_, (void *out, void *in, wsf *count, wsf *type, wsf *op, wsf *root,
-               wsf *comm, wsf *err), (out, in, count, type, op, root, comm, err), WSC_REDUCE, *root,
-               WSF_BYTES(count, type))
-WSF_COLLECTIVE(MPI_Allreduce, mpi_allreduce_, (void *out, void *in, wsf *count, wsf *type, wsf *op, wsf *comm,
-               wsf *err), (out, in, count, type, op, comm, err), WSC_ALL_REDUCE, -1, WSF_BYTES(count, type))
-WSF_COLLECTIVE(MPI_Scan, mpi_scan_, (void *out, void *in, wsf *count, wsf *type, wsf *op, wsf *comm,
-    wsf *err),
-               (out, in, count, type, op, comm, err), WSC_PREFIX_REDUCE, 0, WSF_BYTES(count, type))
+#define WSF_START(NAME, FORTRAN, PARAMS, ARGS) \
+    extern void WSF_REAL(FORTRAN) PARAMS WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN) PARAMS { \
+        const void *caller = WSS_CALLER; \
+        pthread_once(&wss_once, wss_init_once); \
+        int64_t since = ws_now(), cpu = ws_process_cpu(); \
+        WSF_ERR; \
+        WSF_REAL(FORTRAN) ARGS; \
+        if (*err == MPI_SUCCESS && !__atomic_exchange_n(&wsm_begun, 1, __ATOMIC_ACQ_REL)) \
+            wsm_started(WSS_OP_##NAME, caller, since, cpu); \
+    }
 
-#define WSF_TWO_BUFFERS \
-    (void *out, wsf *outs, wsf *outtype, void *in, wsf *ins, wsf *intype, wsf *comm, wsf *err)
-#define WSF_WITH_ROOT \
-    (void *out, wsf *outs, wsf *outtype, void *in, wsf *ins, wsf *intype, wsf *root, wsf *comm, wsf *err)
+/* WSF_CALL is a function that records what ENTER does, and then AFTER. */
+#define WSF_CALL(FORTRAN, PARAMS, ARGS, ENTER, AFTER) \
+    extern void WSF_REAL(FORTRAN) PARAMS WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN) PARAMS { \
+        wsc_call c = ENTER; \
+        WSF_ERR; \
+        WSF_REAL(FORTRAN) ARGS; \
+        AFTER; \
+        wss_leave(&c); \
+    }
 
-WSF_COLLECTIVE(MPI_Allgather, mpi_allgather_, WSF_TWO_BUFFERS, (out, outs, outtype, in, ins, intype, comm,
-    err),
-               WSC_GATHER_ALL, -1, WSF_BYTES(ins, intype))
-WSF_COLLECTIVE(MPI_Alltoall, mpi_alltoall_, WSF_TWO_BUFFERS, (out, outs, outtype, in, ins, intype, comm, err),
-               WSC_EXCHANGE, -1, WSF_BYTES(ins, intype))
-WSF_COLLECTIVE(MPI_Gather, mpi_gather_, WSF_WITH_ROOT, (out, outs, outtype, in, ins, intype, root, comm, err),
-               WSC_GATHER, *root, wsm_is(WSF_COMM, *root) ? WSF_BYTES(ins, intype) : WSF_BYTES(outs, outtype))
-WSF_COLLECTIVE(MPI_Scatter, mpi_scatter_, WSF_WITH_ROOT, (out, outs, outtype, in, ins, intype, root, comm,
-    err),
-               WSC_SCATTER, *root, wsm_is(WSF_COMM, *root) ? WSF_BYTES(outs, outtype) : WSF_BYTES(ins,
-                   intype))
+#define WSF_ENTER(NAME) wss_enter(WSS_OP_##NAME, WSS_CALLER)
+
+#define WSF_SEND_PARAMS (void *buf, wsf *count, wsf *type, wsf *to, wsf *tag, wsf *comm, wsf *err)
+#define WSF_SENDING(NAME, NUMBER) \
+    wsm_enter_send(WSS_OP_##NAME, WSS_CALLER, *count, WSF_TYPE(type), *to, *tag, WSF_COMM, NUMBER)
+
+#define WSF_SEND(NAME, FORTRAN) \
+    WSF_CALL(FORTRAN, WSF_SEND_PARAMS, (buf, count, type, to, tag, comm, err), WSF_SENDING(NAME, 0), )
+
+#define WSF_LATER_PARAMS \
+    (void *buf, wsf *count, wsf *type, wsf *peer, wsf *tag, wsf *comm, wsf *request, wsf *err)
+#define WSF_LATER_ARGS (buf, count, type, peer, tag, comm, request, err)
+
+/* wsf_remember keeps the request of a call that ended well, unless the peer is none. */
+static void wsf_remember(wsf request, wsf err, wsf peer, wsm_request r) {
+    if (err == MPI_SUCCESS && peer != MPI_PROC_NULL) wsm_remember(WSF_HANDLE(request), r);
+}
+
+#define WSF_ISEND(NAME, FORTRAN) \
+    extern void WSF_REAL(FORTRAN) WSF_LATER_PARAMS WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN) WSF_LATER_PARAMS { \
+        uint64_t number = wsm_number(&wsm_transfers); \
+        wsc_call c = wsm_enter_send(WSS_OP_##NAME, WSS_CALLER, *count, WSF_TYPE(type), *peer, *tag, \
+                                    WSF_COMM, number); \
+        WSF_ERR; \
+        WSF_REAL(FORTRAN) WSF_LATER_ARGS; \
+        wsf_remember(*request, *err, *peer, \
+                     (wsm_request){0, WSM_SENDS, 0, 1, number, c.time, 0, *peer, *tag, 0, 0}); \
+        wss_leave(&c); \
+    }
+
+#define WSF_SEND_INIT(NAME, FORTRAN) \
+    WSF_CALL(FORTRAN, WSF_LATER_PARAMS, WSF_LATER_ARGS, WSF_ENTER(NAME), \
+             wsf_remember(*request, *err, *peer, \
+                          (wsm_request){0, WSM_SENDS, 1, 0, 0, 0, WSF_BYTES(count, type), \
+                                        wsm_peer(wsm_of(WSF_COMM), *peer), *tag, wsm_of(WSF_COMM), 0}))
+
+/* WSF_COLLECTIVE is a collective and LATER, which only begins it. TELL may use mode. */
+#define WSF_COLLECTIVE(NAME, FORTRAN, LATER, LATER_FORTRAN, PARAMS, ARGS, TELL) \
+    extern void WSF_REAL(FORTRAN)(WSM_OPEN PARAMS, wsf *err) WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN)(WSM_OPEN PARAMS, wsf *err) { \
+        enum { mode = WSC_SYNC_NONE }; \
+        wsc_call c = WSF_ENTER(NAME); \
+        WSF_ERR; \
+        if (c.s) TELL; \
+        WSF_REAL(FORTRAN)(WSM_OPEN ARGS, err); \
+        wss_leave(&c); \
+    } \
+    extern void WSF_REAL(LATER_FORTRAN)(WSM_OPEN PARAMS, wsf *request, wsf *err) WSF_WEAK; \
+    WSF_API void WSF_NAME(LATER_FORTRAN)(WSM_OPEN PARAMS, wsf *request, wsf *err) { \
+        enum { mode = WSC_SYNC_LATER }; \
+        wsc_call c = WSF_ENTER(LATER); \
+        WSF_ERR; \
+        if (c.s) TELL; \
+        WSF_REAL(LATER_FORTRAN)(WSM_OPEN ARGS, request, err); \
+        if (*err == MPI_SUCCESS) wsm_collective_begun(&c, WSF_COMM, WSF_HANDLE(*request)); \
+        wss_leave(&c); \
+    }
+
+#define WSF_EVEN(KIND, ROOT, BYTES) wsf_collective(&c, KIND, mode, WSF_COMM, ROOT, BYTES)
+#define WSF_UNEVEN(KIND, ROOT, SENT, RECEIVED) \
+    wsm_collective_of(&c, KIND, mode, wsm_of(WSF_COMM), ROOT, SENT, RECEIVED)
+
+/* WSF_NEIGHBOURS is a neighbourhood collective, and LATER, which only begins it. */
+#define WSF_NEIGHBOURS(NAME, FORTRAN, LATER, LATER_FORTRAN, PARAMS, ARGS, SENT, RECEIVED) \
+    extern void WSF_REAL(FORTRAN)(WSM_OPEN PARAMS, wsf *err) WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN)(WSM_OPEN PARAMS, wsf *err) { \
+        wsc_call c = WSF_ENTER(NAME); \
+        wsm_comm *m = c.s ? wsm_near(WSF_COMM) : 0; \
+        uint64_t number = wsm_near_begun(m); \
+        int64_t bytes = 0; \
+        WSF_ERR; \
+        WSM_NEAR_BEGIN(SENT, RECEIVED) \
+        WSF_REAL(FORTRAN)(WSM_OPEN ARGS, err); \
+        int64_t end = wss_end(&c); \
+        if (*err == MPI_SUCCESS) wsm_near_ended(&c, end, m, number, c.time, bytes); \
+        wsc_leave_at(&c, end); \
+    } \
+    extern void WSF_REAL(LATER_FORTRAN)(WSM_OPEN PARAMS, wsf *request, wsf *err) WSF_WEAK; \
+    WSF_API void WSF_NAME(LATER_FORTRAN)(WSM_OPEN PARAMS, wsf *request, wsf *err) { \
+        wsc_call c = WSF_ENTER(LATER); \
+        wsm_comm *m = c.s ? wsm_near(WSF_COMM) : 0; \
+        uint64_t number = wsm_near_begun(m); \
+        int64_t bytes = 0; \
+        WSF_ERR; \
+        WSM_NEAR_BEGIN(SENT, RECEIVED) \
+        WSF_REAL(LATER_FORTRAN)(WSM_OPEN ARGS, request, err); \
+        wsm_request r = {0, WSM_NEIGHBOURHOODS, 0, 1, number, c.time, bytes, 0, 0, m, 0}; \
+        if (*err == MPI_SUCCESS && m) wsm_remember(WSF_HANDLE(*request), r); \
+        wss_leave(&c); \
+    }
 
 #define WSF_MAKES(NAME, FORTRAN, PARAMS, ARGS) \
-    extern void p##FORTRAN PARAMS WSF_WEAK; \
-    WSF_API void FORTRAN PARAMS { \
-        wsc_call c = wss_enter(WSS_OP_##NAME, WSS_CALLER); \
-        if (c.s) wsf_collective(&c, WSC_GATHER_ALL, WSF_COMM, -1, 0); \
-        p##FORTRAN ARGS; \
+    extern void WSF_REAL(FORTRAN) PARAMS WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN) PARAMS { \
+        wsc_call c = WSF_ENTER(NAME); \
+        WSF_ERR; \
+        if (c.s) wsf_collective(&c, WSC_GATHER_ALL, WSC_SYNC_NONE, WSF_COMM, -1, 0); \
+        WSF_REAL(FORTRAN) ARGS; \
         if (*err == MPI_SUCCESS) wsm_agree(MPI_Comm_f2c(*made)); \
         wss_leave(&c); \
     }
 
-WSF_MAKES(MPI_Comm_dup, mpi_comm_dup_, (wsf *comm, wsf *made, wsf *err), (comm, made, err))
-WSF_MAKES(MPI_Comm_split, mpi_comm_split_, (wsf *comm, wsf *colour, wsf *key, wsf *made, wsf *err),
-          (comm, colour, key, made, err))
-WSF_MAKES(MPI_Cart_create, mpi_cart_create_, (wsf *comm, wsf *n, wsf *sizes, wsf *periods, wsf *reorder,
-          wsf *made, wsf *err), (comm, n, sizes, periods, reorder, made, err))
-WSF_MAKES(MPI_Cart_sub, mpi_cart_sub_, (wsf *comm, wsf *keep, wsf *made, wsf *err), (comm, keep, made, err))
+#define WSF_MAKES_WIN(NAME, FORTRAN, PARAMS, ARGS) \
+    extern void WSF_REAL(FORTRAN) PARAMS WSF_WEAK; \
+    WSF_API void WSF_NAME(FORTRAN) PARAMS { \
+        wsc_call c = WSF_ENTER(NAME); \
+        WSF_ERR; \
+        if (c.s) wsf_collective(&c, WSC_GATHER_ALL, WSC_SYNC_NONE, WSF_COMM, -1, 0); \
+        WSF_REAL(FORTRAN) ARGS; \
+        if (*err == MPI_SUCCESS) wsm_agree_on(wsm_of_win(WSF_WIN), WSF_COMM); \
+        wss_leave(&c); \
+    }
 
-WSF_API void mpi_abort_(wsf *comm, wsf *code, wsf *err) {
-    wsm_from = WSS_CALLER;
-    *err = MPI_Abort(WSF_COMM, *code);
-    wsm_from = 0;
-}
+#define WSF_RMA(NAME, FORTRAN, PARAMS, ARGS, KIND, COUNT, TYPE) \
+    WSF_CALL(FORTRAN, PARAMS, ARGS, \
+             wsm_enter_rma(WSS_OP_##NAME, WSS_CALLER, KIND, COUNT, WSF_TYPE(TYPE), *rank, WSF_WIN), )
+
+#define WSF_NAME(N) mpi_##N##_
+#define WSF_REAL(N) pmpi_##N##_
+#include "fortran_calls.h"
+#include "fortran_buffers.h"
+#undef WSF_NAME
+#undef WSF_REAL
+
+#if defined OPEN_MPI
+#define WSF_NAME(N) mpi_##N##_f08_
+#define WSF_REAL(N) pmpi_##N##_f08_
+#include "fortran_calls.h"
+#include "fortran_buffers.h"
+#elif defined MPICH_VERSION
+#define WSF_NAME(N) mpi_##N##_f08_
+#define WSF_REAL(N) pmpir_##N##_f08_
+#include "fortran_calls.h"
+#undef WSF_NAME
+#undef WSF_REAL
+#define WSF_NAME(N) mpi_##N##_f08ts_
+#define WSF_REAL(N) pmpir_##N##_f08ts_
+#include "fortran_buffers.h"
+#endif

@@ -240,15 +240,15 @@ WSM_API int MPI_Parrived(MPI_Request request, int part, int *flag) {
 #endif
 
 /* wsm_start_one records that a persistent request is started. */
-static void wsm_start_one(const wsc_call *c, MPI_Request request) {
+static void wsm_start_one(const wsc_call *c, uintptr_t handle) {
     wsm_request r;
-    if (wsm_again(wsm_handle(request), c->time, &r) && c->s && r.kind == WSM_SENDS && r.peer >= 0)
+    if (wsm_again(handle, c->time, &r) && c->s && r.kind == WSM_SENDS && r.peer >= 0)
         ws_sent_at(c->s, c->time, r.peer, r.bytes, r.tag, r.comm->id, r.number);
 }
 
 WSM_API int MPI_Start(MPI_Request *request) {
     wsc_call c = WSM_ENTER(MPI_Start);
-    wsm_start_one(&c, *request);
+    wsm_start_one(&c, wsm_handle(*request));
     int result = PMPI_Start(request);
     wss_leave(&c);
     return result;
@@ -256,11 +256,14 @@ WSM_API int MPI_Start(MPI_Request *request) {
 
 WSM_API int MPI_Startall(int n, MPI_Request requests[]) {
     wsc_call c = WSM_ENTER(MPI_Startall);
-    for (int i = 0; i < n; i++) wsm_start_one(&c, requests[i]);
+    for (int i = 0; i < n; i++) wsm_start_one(&c, wsm_handle(requests[i]));
     int result = PMPI_Startall(n, requests);
     wss_leave(&c);
     return result;
 }
+
+static void wsm_near_ended(const wsc_call *c, int64_t end, const wsm_comm *m, uint64_t number, int64_t since,
+                           int64_t bytes);
 
 /* wsm_complete records, at the time end, what is complete with a request. end 0: nothing is recorded. */
 static void wsm_complete(const wsc_call *c, int64_t end, uintptr_t handle, const MPI_Status *status) {
@@ -277,6 +280,8 @@ static void wsm_complete(const wsc_call *c, int64_t end, uintptr_t handle, const
                        r.posted && r.posted < end ? end - r.posted : 0);
     } else if (end && r.kind == WSM_COLLECTIVES && r.posted < end) {
         ws_received_at(c->s, end, wss_me, 0, WSM_BEGUN, r.comm->id, r.number, end - r.posted);
+    } else if (r.kind == WSM_NEIGHBOURHOODS) {
+        wsm_near_ended(c, end, r.comm, r.number, r.posted, r.bytes);
     }
     wsm_release(r.comm);
 }

@@ -20,8 +20,8 @@
  *     ends that receives it. Readers of the trace match them: MPI keeps messages of one sender, receiver, tag
  *     and communicator in order, by the order in which receives were posted. So receives are numbered.
  *   - requests.h: what a request is for, until it is complete.
- *   - collectives.h, rma.h, files.h: the rest. naps.h: sleep, input and output. fortran.h: MPI's Fortran
- *     functions do not call those of C.
+ *   - collectives.h, neighbours.h, rma.h, files.h: the rest. naps.h: sleep, input and output. fortran.h:
+ *     MPI's Fortran functions do not call those of C.
  *   - A call is located by its return address, and the program's functions are recorded, as by shmem.c. */
 
 /* With WSM_OPENMP the library records OpenMP, too, through OMPT (../omp/omp.c), into the same trace. Every
@@ -77,6 +77,8 @@ WSC_THREAD const void *wsm_from;
 #include "messages.h"
 
 #include "collectives.h"
+
+#include "neighbours.h"
 
 #include "rma.h"
 

@@ -3,7 +3,13 @@
  * Several requests may have one handle: Open MPI gives all sends that are complete at once the same. Which of
  * them a call then completes makes no difference. */
 
-enum { WSM_SENDS, WSM_RECEIVES, WSM_PARTS /* of a partitioned receive */, WSM_COLLECTIVES };
+enum {
+    WSM_SENDS,
+    WSM_RECEIVES,
+    WSM_PARTS, /* of a partitioned receive */
+    WSM_COLLECTIVES,
+    WSM_NEIGHBOURHOODS
+};
 
 typedef struct wsm_request {
     uintptr_t handle;

@@ -74,42 +74,50 @@ WSM_RMA(MPI_Compare_and_swap, (const void *out, const void *old, void *in, MPI_D
         return result; \
     }
 
-/* wsm_own marks that this process has, or no longer has, the lock of a rank of a window alone. It tells
- * whether it had. */
-static int wsm_own(wsm_comm *m, int rank, int own) {
+/* wsm_own marks which kind of lock of a rank of a window this process has, 0 for none. It returns the one
+ * that it had. */
+static int wsm_own(wsm_comm *m, int rank, int kind) {
     int had = 0;
     pthread_mutex_lock(&wsm_mu);
-    if (!m->locked && own) m->locked = (int *)calloc((size_t)m->size, sizeof *m->locked);
-    if (m->locked) had = m->locked[rank], m->locked[rank] = own;
+    if (!m->locked && kind) m->locked = (int *)calloc((size_t)m->size, sizeof *m->locked);
+    if (m->locked) had = m->locked[rank], m->locked[rank] = kind;
     pthread_mutex_unlock(&wsm_mu);
     return had;
 }
 
+/* The highest bit of a lock's number tells that it is shared with others that do the same. */
+#define WSM_SHARED ((uint64_t)1 << 63)
+
 /* wsm_lock is the number of the lock of a rank of a window: the same on all ranks. */
-static uint64_t wsm_lock(const wsm_comm *m, int rank) {
-    return m->id << 16 | (uint64_t)m->world[rank];
+static uint64_t wsm_lock(const wsm_comm *m, int rank, int kind) {
+    uint64_t number = m->id << 16 | (uint64_t)m->world[rank];
+    return kind == MPI_LOCK_SHARED ? number | WSM_SHARED : number & ~WSM_SHARED;
 }
 
-/* Only locks that one process has alone are told of. If MPI takes a lock after MPI_Win_lock has ended, no
- * wait for it is found. */
+static void wsm_locked(const wsc_call *c, int64_t end, wsm_comm *m, int rank, int kind) {
+    if (!m || wsm_peer(m, rank) < 0) return;
+    wsm_own(m, rank, kind);
+    ws_acquired_at(c->s, end, wsm_lock(m, rank, kind));
+}
+
+static void wsm_unlocked(const wsc_call *c, wsm_comm *m, int rank) {
+    int kind = m && wsm_peer(m, rank) >= 0 ? wsm_own(m, rank, 0) : 0;
+    if (kind && c->s) ws_released_at(c->s, c->time, wsm_lock(m, rank, kind));
+}
+
+/* If MPI takes a lock after MPI_Win_lock has ended, no wait for it is found. */
 WSM_API int MPI_Win_lock(int type, int rank, int assert, MPI_Win win) {
     wsc_call c = WSM_ENTER(MPI_Win_lock);
     int result = PMPI_Win_lock(type, rank, assert, win);
     int64_t end = wss_end(&c);
-    wsm_comm *m = end && type == MPI_LOCK_EXCLUSIVE && result == MPI_SUCCESS ? wsm_of_win(win) : 0;
-    if (m && wsm_peer(m, rank) >= 0) {
-        wsm_own(m, rank, 1);
-        ws_acquired_at(c.s, end, wsm_lock(m, rank));
-    }
+    if (end && result == MPI_SUCCESS) wsm_locked(&c, end, wsm_of_win(win), rank, type);
     wsc_leave_at(&c, end);
     return result;
 }
 
 WSM_API int MPI_Win_unlock(int rank, MPI_Win win) {
     wsc_call c = WSM_ENTER(MPI_Win_unlock);
-    wsm_comm *m = wsm_of_win(win);
-    if (m && wsm_peer(m, rank) >= 0 && wsm_own(m, rank, 0) && c.s)
-        ws_released_at(c.s, c.time, wsm_lock(m, rank));
+    wsm_unlocked(&c, wsm_of_win(win), rank);
     int result = PMPI_Win_unlock(rank, win);
     int64_t end = wss_end(&c);
     if (end) wsm_flushed(&c, end, win);
@@ -117,8 +125,28 @@ WSM_API int MPI_Win_unlock(int rank, MPI_Win win) {
     return result;
 }
 
-WSM_OF_WIN(MPI_Win_lock_all, (int assert, MPI_Win win), (assert, win), 0)
-WSM_OF_WIN(MPI_Win_unlock_all, (MPI_Win win), (win), 1)
+/* MPI_Win_lock_all shares the locks of all ranks. */
+WSM_API int MPI_Win_lock_all(int assert, MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_lock_all);
+    int result = PMPI_Win_lock_all(assert, win);
+    int64_t end = wss_end(&c);
+    wsm_comm *m = end && result == MPI_SUCCESS ? wsm_of_win(win) : 0;
+    for (int i = 0; m && i < m->size; i++) wsm_locked(&c, end, m, i, MPI_LOCK_SHARED);
+    wsc_leave_at(&c, end);
+    return result;
+}
+
+WSM_API int MPI_Win_unlock_all(MPI_Win win) {
+    wsc_call c = WSM_ENTER(MPI_Win_unlock_all);
+    wsm_comm *m = wsm_of_win(win);
+    for (int i = 0; m && i < m->size; i++) wsm_unlocked(&c, m, i);
+    int result = PMPI_Win_unlock_all(win);
+    int64_t end = wss_end(&c);
+    if (end) wsm_flushed(&c, end, win);
+    wsc_leave_at(&c, end);
+    return result;
+}
+
 WSM_OF_WIN(MPI_Win_flush, (int rank, MPI_Win win), (rank, win), 1)
 WSM_OF_WIN(MPI_Win_flush_all, (MPI_Win win), (win), 1)
 WSM_OF_WIN(MPI_Win_flush_local, (int rank, MPI_Win win), (rank, win), 0)

@@ -58,7 +58,7 @@ static long long progress(int rank) {
     return lost(rank, last(), until);
 }
 
-static long long nxn, barrier, broadcast, advance, lock, post, early, late, naps;
+static long long nxn, barrier, broadcast, advance, lock, near, post, early, late, naps;
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
@@ -74,6 +74,9 @@ int main(int argc, char **argv) {
     MPI_Group_incl(world, 1, first, &target);
     MPI_Group_incl(world, 2, others, &origins);
     MPI_Request request;
+    MPI_Comm chain; /* 0 - 1 - 2 */
+    int length[1] = {RANKS}, open[1] = {0}, few[4] = {0};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, length, open, 0, &chain);
 
     for (int round = 0; round < ROUNDS; round++) {
         PMPI_Barrier(MPI_COMM_WORLD); /* ranks begin late what all need, and wait at once */
@@ -125,6 +128,55 @@ int main(int argc, char **argv) {
         tell();
         lock += lost(2, entered[2], marked[1]);
 
+        PMPI_Barrier(MPI_COMM_WORLD); /* rank 1 and then rank 0 share a lock that rank 2 wants alone */
+        mark = 0;
+        if (me < 2) {
+            MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+            PMPI_Send(&one, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+            spin(2 - me);
+            mark = now();
+            MPI_Win_unlock(0, win);
+        } else {
+            for (int i = 0; i < 2; i++) PMPI_Recv(&one, 1, MPI_INT, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            TIMED(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+            MPI_Win_unlock(0, win);
+        }
+        tell();
+        lock += lost(2, entered[2], marked[0] > marked[1] ? marked[0] : marked[1]);
+
+        PMPI_Barrier(MPI_COMM_WORLD); /* rank 2 has the lock, and the others want to share it */
+        mark = 0;
+        if (me == 2) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            for (int i = 0; i < 2; i++) PMPI_Send(&one, 1, MPI_INT, i, 0, MPI_COMM_WORLD);
+            spin(2);
+            mark = now();
+            MPI_Win_unlock(0, win);
+        } else {
+            PMPI_Recv(&one, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            TIMED(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+            PMPI_Sendrecv(&one, 1, MPI_INT, 1 - me, 0, &sum, 1, MPI_INT, 1 - me, 0, MPI_COMM_WORLD,
+                          MPI_STATUS_IGNORE); /* both have it */
+            MPI_Win_unlock(0, win);
+        }
+        tell();
+        for (int i = 0; i < 2; i++) lock += lost(i, entered[i], marked[2]);
+
+        PMPI_Barrier(MPI_COMM_WORLD); /* neighbours: rank 0 does not need rank 2 */
+        spin(2 * me);
+        begin = now();
+        TIMED(MPI_Neighbor_allgather(&one, 1, MPI_INT, few, 1, MPI_INT, chain));
+        tell();
+        near += lost(0, entered[0], begun[1]) + lost(1, entered[1], begun[2]) + lost(2, entered[2], begun[1]);
+
+        PMPI_Barrier(MPI_COMM_WORLD); /* likewise, and computing meanwhile */
+        spin(2 * me);
+        BEGUN(MPI_Ineighbor_alltoall(few, 1, MPI_INT, few + 2, 1, MPI_INT, chain, &request));
+        spin(1);
+        TIMED(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        tell();
+        near += lost(0, entered[0], begun[1]) + lost(1, entered[1], begun[2]) + lost(2, entered[2], begun[1]);
+
         PMPI_Barrier(MPI_COMM_WORLD); /* rank 0 opens its window late; ranks 1 and 2 are late to be done */
         long long posted = 0, transferred = 0, completed = 0, inside = 0;
         if (me == 0) {
@@ -162,10 +214,12 @@ int main(int argc, char **argv) {
         naps += left[0] - entered[0];
     }
     MPI_Group_free(&world), MPI_Group_free(&target), MPI_Group_free(&origins);
+    MPI_Comm_free(&chain);
     MPI_Win_free(&win);
     if (!me) {
         printf("wait-at-nxn %lld\nwait-at-barrier %lld\nlate-broadcast %lld\n", nxn, barrier, broadcast);
         printf("wait-for-progress %lld\nlock-contention %lld\n", advance, lock);
+        printf("wait-at-neighbours %lld\n", near);
         printf("late-post %lld\nearly-wait %lld\nlate-complete %lld\nsleep %lld\n", post, early, late, naps);
     }
     MPI_Finalize();

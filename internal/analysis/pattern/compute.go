@@ -157,19 +157,23 @@ func (s *search) times() {
 		}
 		for k := range t.Sends {
 			x := &t.Sends[k]
-			if x.Signal() {
+			if x.Signal() && !x.Near() {
 				continue
 			}
-			o.Sends++
+			if !x.Near() {
+				o.Sends++
+			}
 			o.Sent += x.Bytes
 			s.add(sent, call(x.Visit), i, x.Bytes)
 		}
 		for k := range t.Receives {
 			x := &t.Receives[k]
-			if x.Signal() {
+			if x.Signal() && !x.Near() {
 				continue
 			}
-			o.Receives++
+			if !x.Near() {
+				o.Receives++
+			}
 			o.Received += x.Bytes
 			s.add(received, call(x.Visit), i, x.Bytes)
 		}

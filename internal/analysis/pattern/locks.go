@@ -18,7 +18,8 @@ type acquisition struct {
 }
 
 // acquired looks at who acquired a lock for a hold; false where nobody had it before, or where it is not
-// known when it was asked for.
+// known when it was asked for. Of locks that were acquired together (MPI_Win_lock_all), the one counts that was
+// released last.
 func (s *search) acquired(l *model.Lock, hold int) (a acquisition, ok bool) {
 	ref := l.Holds[hold].Acquired
 	e := s.r.LockEvent(ref)
@@ -27,6 +28,13 @@ func (s *search) acquired(l *model.Lock, hold int) (a acquisition, ok bool) {
 	}
 	t := &s.r.Threads[ref.Thread]
 	before := s.r.LockEvent(e.Link).Time
+	for i := together(t, int(ref.Event)); i < len(t.Locks) && isTogether(&t.Locks[i], e); i++ {
+		if o := t.Locks[i].Link; o.Thread >= 0 && i != int(ref.Event) {
+			if at := s.r.LockEvent(o).Time; at > before || at == before && i < int(ref.Event) {
+				return a, false
+			}
+		}
+	}
 	return acquisition{int(ref.Thread), e.Visit, asked(t, int(ref.Event)), before, e.Time}, true
 }
 
@@ -57,7 +65,7 @@ func (s *search) acquisition(l *model.Lock, hold int) {
 		if s.own[thread] {
 			s.charge[thread] = append(s.charge[thread], charge{a.visit, int32(metric), from, to, -1})
 		}
-		s.eachOwner(l, hold, stretch{from, to}, func(owner int, part stretch, again bool) {
+		s.eachOwner(l.Holds[hold].Acquired, stretch{from, to}, func(owner int, part stretch, again bool) {
 			if owner == thread || !s.own[owner] {
 				return
 			}
@@ -68,10 +76,23 @@ func (s *search) acquisition(l *model.Lock, hold int) {
 	}
 }
 
+// isTogether tells whether two locks were acquired at once, by one call.
+func isTogether(x, y *model.LockEvent) bool {
+	return x.Acquire && y.Acquire && x.Visit == y.Visit && x.Time == y.Time
+}
+
+// together is the first of the locks that were acquired at once with one.
+func together(t *model.Thread, event int) int {
+	for event > 0 && isTogether(&t.Locks[event-1], &t.Locks[event]) {
+		event--
+	}
+	return event
+}
+
 // asked is when a thread began to ask for a lock: it entered the operation, or had got another one in it.
 func asked(t *model.Thread, event int) int64 {
 	e := &t.Locks[event]
-	for i := event - 1; i >= 0 && t.Locks[i].Visit >= e.Visit; i-- {
+	for i := together(t, event) - 1; i >= 0 && t.Locks[i].Visit >= e.Visit; i-- {
 		if t.Locks[i].Visit == e.Visit {
 			return t.Locks[i].Time
 		}
@@ -118,7 +139,7 @@ func (s *search) lock(l *model.Lock) Lock {
 		o.WaitNS += w.to - w.from
 		o.HandoverNS += e.Time - w.to
 		waits = append(waits, stretch{w.from, e.Time})
-		s.eachOwner(l, h, w, func(owner int, part stretch, again bool) {
+		s.eachOwner(hold.Acquired, w, func(owner int, part stretch, again bool) {
 			if owner == a.thread {
 				return
 			}
@@ -144,18 +165,19 @@ func (s *search) lock(l *model.Lock) Lock {
 }
 
 // eachOwner divides a wait for a lock among those that had it meanwhile, the last one first: each from the
-// release before its hold to the end of that. again: this one had it in a later part of the wait, too.
-func (s *search) eachOwner(l *model.Lock, hold int, w stretch, f func(owner int, part stretch, again bool)) {
+// release before its hold to the end of that. Of those that shared it, that is the one that released it last.
+// again: this one had it in a later part of the wait, too.
+func (s *search) eachOwner(acquired model.LockRef, w stretch, f func(owner int, part stretch, again bool)) {
 	s.owners = s.owners[:0]
-	for b := hold - 1; b >= 0 && w.to > w.from; b-- {
-		from := w.from
-		if b > 0 {
-			if r := l.Holds[b-1].Released; r.Thread >= 0 {
-				from = max(from, s.r.LockEvent(r).Time)
-			}
+	for released := s.r.LockEvent(acquired).Link; released.Thread >= 0 && w.to > w.from; {
+		from, before := w.from, model.LockRef{Thread: -1}
+		if a := s.r.LockEvent(released).Link; a.Thread >= 0 {
+			before = s.r.LockEvent(a).Link
 		}
-		owner := int(max(l.Holds[b].Acquired.Thread, l.Holds[b].Released.Thread))
-		if from < w.to {
+		if before.Thread >= 0 {
+			from = max(from, s.r.LockEvent(before).Time)
+		}
+		if owner := int(released.Thread); from < w.to {
 			again := slices.Contains(s.owners, owner)
 			if !again {
 				s.owners = append(s.owners, owner)
@@ -163,6 +185,7 @@ func (s *search) eachOwner(l *model.Lock, hold int, w stretch, f func(owner int,
 			f(owner, stretch{from, w.to}, again)
 			w.to = from
 		}
+		released = before
 	}
 }
 

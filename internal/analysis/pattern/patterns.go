@@ -10,7 +10,7 @@ import (
 // pattern is a way in which time is lost.
 type pattern struct {
 	id      string // words.Metrics has its name
-	number  int    // in docs/pgas-patterns.md, 1 to 19; 0: none of these
+	number  int    // in docs/pgas-patterns.md, 1 to 20; 0: none of these
 	parent  string // the metric it is a part of, "" of readings
 	reading string // the metric it is another definition of
 
@@ -97,7 +97,8 @@ var patterns = []*pattern{
 		}},
 	{id: "wait-for-progress", number: 16, parent: "collective",
 		when: func(in *instance) bool { return in.nonBlocking && !isBarrier(in) }, lost: untilProgress},
-	{id: "late-sender", number: 13, parent: "message"}, // messages.go finds these three
+	{id: "wait-at-neighbours", number: 20, parent: "collective"}, // windows.go finds it
+	{id: "late-sender", number: 13, parent: "message"},           // messages.go finds these three
 	{id: "wrong-order", number: 14, parent: "late-sender"},
 	{id: "late-receiver", number: 15, parent: "message"},
 	{id: "late-post", number: 17, parent: "completion"}, // windows.go finds these three

@@ -15,6 +15,8 @@ import (
 //	early wait      a target in MPI_Win_wait, until the last origin has entered MPI_Win_complete
 //	late complete   the part of it after the last transfer of that origin to the target had ended
 //
+// So is a neighbourhood collective: wait at neighbours is until the last of them has begun it.
+//
 // MPI decides in which of its two calls an origin waits.
 
 // awaitSignal adds how long a thread waited for a signal to the waits for messages.
@@ -28,6 +30,8 @@ func (s *search) awaitSignal(l *model.Letter, all []stall) []stall {
 		}
 	}
 	switch {
+	case send.Near():
+		wait(receive.Visit, "wait-at-neighbours", sent)
 	case send.Posted():
 		wait(receive.Visit, "late-post", sent)
 		// The epoch began with the call that was entered then.

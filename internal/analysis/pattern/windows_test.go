@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,5 +127,55 @@ func TestNonBlocking(t *testing.T) {
 	r = compute(t, buildText(t, strings.Replace(later, "tag=-3", "tag=-4", 1)))
 	if got := r.Sum("wait-at-nxn", nil).Total; got != 0 {
 		t.Errorf("%d ns are lost where the end of the collective is not known", got)
+	}
+}
+
+// TestSharedLocks: ranks 0 and 1 share a lock that rank 2 wants alone; then rank 0 wants to share it, together
+// with one that is free.
+func TestSharedLocks(t *testing.T) {
+	const shared = 1 << 63
+	text := `#run {"ended":"done","settings":{"program":"MPI"},"nodes":[{"node":0,"process":0,"workers":1},{"node":1,"process":1,"workers":1},{"node":2,"process":2,"workers":1}]}
+`
+	const codes = `#code 1 MPI_Win_lock lock
+#site 1 code=1 at=p.c:1:0
+#code 2 MPI_Win_unlock completion
+#site 2 code=2 at=p.c:2:0
+#code 3 MPI_Win_lock_all lock
+#site 3 code=3 at=p.c:3:0
+0 Global.onProgramStarted
+`
+	lock := func(site, enter, exit int, numbers ...uint64) {
+		text += fmt.Sprintf("%d Region.onEntered %d\n", enter, site)
+		for _, n := range numbers {
+			text += fmt.Sprintf("%d Sync.onAcquired %d\n", exit, n)
+		}
+		text += fmt.Sprintf("%d Region.onExited %d\n", exit, site)
+	}
+	unlock := func(enter int, number uint64) {
+		text += fmt.Sprintf("%d Region.onEntered 2\n%[1]d Sync.onReleased %d\n%d Region.onExited 2\n", enter, number,
+			enter+1)
+	}
+	text += "#node 0\n" + codes
+	lock(1, 10, 11, shared|7)
+	unlock(40, shared|7)
+	lock(3, 70, 95, shared|6, shared|7, shared|8)
+	text += "100 Global.onProgramFinished\n#node 1\n" + codes
+	lock(1, 10, 12, shared|7)
+	unlock(60, shared|7)
+	text += "100 Global.onProgramFinished\n#node 2\n" + codes
+	lock(1, 20, 65, 7)
+	unlock(90, 7)
+	text += "100 Global.onProgramFinished\n"
+
+	r := compute(t, buildText(t, text))
+	want := `lock-contention, MPI_Win_lock:1: 0 0 40
+lock-contention, MPI_Win_lock_all:3: 20 0 0
+`
+	if diff := cmp.Diff(want, show(r, "lock-contention")); diff != "" || len(r.Problems) > 0 {
+		t.Error(diff, r.Problems)
+	}
+	blocks := []Block{{Waiter: 2, Owner: 1, Count: 1, NS: 40}, {Waiter: 0, Owner: 2, Count: 1, NS: 20}}
+	if diff := cmp.Diff(blocks, r.Locks[0].Blocks); diff != "" || r.Locks[0].Name != "0x7" {
+		t.Error(diff, r.Locks[0].Name)
 	}
 }

@@ -100,6 +100,7 @@ var explained = map[string]string{
 	"late-post":          "17-late-post",
 	"early-wait":         "18-early-wait",
 	"late-complete":      "19-late-complete",
+	"wait-at-neighbours": "20-wait-at-neighbours",
 	"wait-at-start-end":  "wait-at-start-or-end",
 	"overload":           "load-imbalance",
 	"underload":          "load-imbalance",

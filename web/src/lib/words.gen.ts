@@ -117,6 +117,7 @@ export const parts = {
   "visits": {"en":"visits","ru":"входы"},
   "wait-at-alloc": {"en":"wait at alloc","ru":"ожидание при выделении"},
   "wait-at-barrier": {"en":"wait at barrier","ru":"ожидание у барьера"},
+  "wait-at-neighbours": {"en":"wait at neighbours","ru":"ожидание соседей"},
   "wait-at-nxn": {"en":"wait at N x N","ru":"ожидание в обмене всех со всеми"},
   "wait-at-start-end": {"en":"wait at start or end","ru":"ожидание в начале или конце"},
   "wait-for-progress": {"en":"wait for progress","ru":"ожидание продвижения"},

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/whyslow/whyslow/internal/files"
@@ -85,14 +84,20 @@ func mpiLibrary(path string) string {
 	if err != nil {
 		return ""
 	}
-	at := slices.IndexFunc(needed, func(name string) bool {
-		base, _, _ := strings.Cut(name, ".so")
-		return base == "libmpi" || base == "libmpich"
-	})
-	if at < 0 {
-		return ""
+	// Programs in Fortran may link only a library that links it in turn.
+	for i, name := range needed {
+		base, version, _ := strings.Cut(name, ".so")
+		switch {
+		case base == "libmpichfort":
+			needed[i] = "libmpich.so" + version
+		case base == "libmpifort", strings.HasPrefix(base, "libmpi_"):
+			needed[i] = "libmpi.so" + version
+		case base != "libmpi" && base != "libmpich":
+			continue
+		}
+		return needed[i]
 	}
-	return needed[at]
+	return ""
 }
 
 // fits finds out whether a library that records uses the MPI of the program.
@@ -107,9 +112,8 @@ func (m *mpiProgram) fits(library, program string) error {
 
 // nothing says why a program that ended well may have left no trace.
 func (m *mpiProgram) nothing(program string) string {
-	return fmt.Sprintf("nothing was recorded: %s never called MPI_Init, MPI is linked into it statically, or "+
-		"it is"+
-		" written for Fortran's mpi_f08, whose calls cannot be recorded", program)
+	return fmt.Sprintf("nothing was recorded: %s never called MPI_Init, or MPI is linked into it statically",
+		program)
 }
 
 // Trial is the command that starts another program of the same MPI so many times.
