@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Spans finds, in a list of messages, those that were under way in an interval, without looking at all: it has
-// the time that every so many of them take, which follow each other in the list. Those that do were sent at
-// about the same time.
+// Spans finds, in a list of messages, those that were under way in an interval, without looking at all: it
+// has the time that every so many of them take, which follow each other in the list. Those that do were sent
+// at about the same time.
 type Spans []Interval
 
 const spansBlock = 256

@@ -49,8 +49,8 @@ func (a awake) extra(m *model.Model) (extra int64) {
 	return extra
 }
 
-// whole is what is the same whatever part of a run counts, and what finds what was in a part without looking at
-// all of the run.
+// whole is what is the same whatever part of a run counts, and what finds what was in a part without looking
+// at all of the run.
 type whole struct {
 	uses       Uses
 	awake      awake
@@ -61,8 +61,8 @@ type whole struct {
 }
 
 func wholeOf(m *model.Model) *whole {
-	w := &whole{uses: UsesIn(m), awake: awakeIn(m), df: model.NewSpans(m.DFMessages), moves: model.NewSpans(m.Moves),
-		requests: model.NewSpans(m.Requests)}
+	w := &whole{uses: UsesIn(m), awake: awakeIn(m), df: model.NewSpans(m.DFMessages),
+		moves: model.NewSpans(m.Moves), requests: model.NewSpans(m.Requests)}
 	first, end := m.OwnExecutions()
 	for e := first; e < end; e++ {
 		if m.ExecEnd[e] == model.None && m.Atomic(m.ExecCF[e]) {

@@ -11,7 +11,8 @@ import (
 	"github.com/whyslow/whyslow/internal/testkit/sloutest"
 )
 
-// TestSkip: a part of a run is divided in the same way if all before it is looked at and if it is passed over.
+// TestSkip: a part of a run is divided in the same way if all before it is looked at and if it is passed
+// over.
 func TestSkip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sloutest.Random(t)
