@@ -25,6 +25,9 @@ func benchAnswers(ctx context.Context, b *bench) error {
 	}
 	if b.answersBlocks == 0 {
 		b.answersBlocks = b.pick(70, 6)
+		if b.full {
+			b.answersBlocks = 136
+		}
 	}
 	dir, stats, _, err := b.repeated(ctx, whyslow, b.answersBlocks, b.pick(16, 4))
 	if err != nil {

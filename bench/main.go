@@ -37,7 +37,7 @@ var benches = []entry{
 	{"size", "bytes per event on disk", benchSize},
 	{"read", "reading a trace into the model, and SLOU", benchRead},
 	{"large", "a trace too large for memory: the model on disk, the index, opening it", benchLarge},
-	{"answers", "how long the page waits for answers about a large run", benchAnswers},
+	{"answers", "how long the page waits for answers about a large run; -full takes 200 million events", benchAnswers},
 	{"share", "a trace of 256 nodes, analysed by one process and by several", benchShare},
 	{"imports", "reading traces of other programs; -full takes ten million events", benchImports},
 	{"tables", "all tables of a run as Parquet; -full takes ten million events", benchTables},
