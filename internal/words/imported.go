@@ -14,10 +14,10 @@ var Imported = map[string]ImportedFormat{
 			"процессорное время потоков (U может включать ожидание ядра); данные и их размеры"}},
 	"otf2": {
 		Phrase{"OTF2 archive (Score-P, TAU, Extrae and others)", "архив OTF2 (Score-P, TAU, Extrae и другие)"},
-		Phrase{"the lines of calls; when threads had a core, so U may include waiting for one. Metrics, " +
-			"files, and what accelerators do are not read",
-			"строки вызовов; когда потоки имели ядро (U может включать ожидание ядра). Метрики, файлы и работа " +
-				"ускорителей не читаются"}},
+		Phrase{"the lines of calls; when threads had a core, so U may include waiting for one; which OpenMP " +
+			"tasks depend on which. Metrics, files, and what accelerators do are not read",
+			"строки вызовов; когда потоки имели ядро (U может включать ожидание ядра); зависимости задач OpenMP. " +
+				"Метрики, файлы и работа ускорителей не читаются"}},
 	"perfetto": {
 		Phrase{"Perfetto trace (protocol buffers: Perfetto's SDK, Chrome and others)",
 			"трасса Perfetto (protocol buffers: SDK Perfetto, Chrome и другие)"},

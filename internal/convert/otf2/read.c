@@ -2,9 +2,9 @@
 
 /* read.c reads an archive with libotf2 and writes what is in it as records.
  *
- * Locations are read one after the other: whyslow keeps a stream for each, and needs no order between them.
- * The
- * library applies clock offsets and the numbering of definitions of each location by itself. */
+ * Processes are read one after the other, the threads of one together and in the order of time: what OpenMP
+ * does in one of them is known only from the others. The library applies clock offsets and the numbering of
+ * definitions of each location by itself. */
 
 #include "records.h"
 
@@ -13,12 +13,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* What an archive may have at most: locations, and bytes of memory that libotf2 takes for it. */
+enum { MOST_LOCATIONS = 1 << 20 };
+static const rlim_t most_memory = 4ull << 30;
+
+typedef struct {
+    OTF2_LocationRef self;
+    OTF2_LocationGroupRef process;
+} location;
 
 typedef struct {
     FILE *out;
-    OTF2_LocationRef *locations;
+    location *locations;
     uint64_t count, room;
+    OTF2_LocationRef at; /* whose events are being written */
     char error[512];
 } reader;
 
@@ -74,13 +85,17 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
     OTF2_LocationType type,
                                      uint64_t events, OTF2_LocationGroupRef process) {
     reader *r = data;
+    if (r->count == MOST_LOCATIONS) {
+        snprintf(r->error, sizeof r->error, "there are more than %d locations", MOST_LOCATIONS);
+        return OTF2_CALLBACK_INTERRUPT;
+    }
     if (r->count == r->room) {
         r->room = r->room ? 2 * r->room : 64;
-        OTF2_LocationRef *more = realloc(r->locations, r->room * sizeof *more);
+        location *more = realloc(r->locations, r->room * sizeof *more);
         if (!more) return OTF2_CALLBACK_INTERRUPT;
         r->locations = more;
     }
-    r->locations[r->count++] = self;
+    r->locations[r->count++] = (location){self, process};
     return PUT(r, WSO_LOCATION, self, name, type, events, process);
 }
 
@@ -143,12 +158,18 @@ static OTF2_GlobalDefReaderCallbacks *definitions(void) {
 
 /* Events. ON defines what is called for a kind: its own parameters, and the words after the time. */
 
+static OTF2_CallbackCode event_of(reader *r, OTF2_LocationRef location) {
+    if (location == r->at) return OTF2_CALLBACK_SUCCESS;
+    r->at = location;
+    return PUT(r, WSO_EVENTS, location);
+}
+
 #define ON(NAME, KIND, PARAMS, ...) \
-    static OTF2_CallbackCode on##NAME(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, \
-        void *r, \
+    static OTF2_CallbackCode on##NAME(OTF2_LocationRef location, OTF2_TimeStamp time, void *r, \
                                       OTF2_AttributeList *attributes PARAMS) { \
-        (void)location, (void)position, (void)attributes; \
-        return PUT(r, KIND, time, ##__VA_ARGS__); \
+        (void)attributes; \
+        OTF2_CallbackCode code = event_of(r, location); \
+        return code == OTF2_CALLBACK_SUCCESS ? PUT(r, KIND, time, ##__VA_ARGS__) : code; \
     }
 #define AND ,
 
@@ -170,6 +191,13 @@ ON(MpiCollectiveEnd, WSO_COLLECTIVE, AND OTF2_CollectiveOp op AND OTF2_CommRef c
    AND uint64_t sent AND uint64_t received, op, comm, root, sent, received)
 ON(ThreadTeamBegin, WSO_TEAM_BEGIN, AND OTF2_CommRef team, team)
 ON(ThreadTeamEnd, WSO_TEAM_END, AND OTF2_CommRef team, team)
+ON(ThreadFork, WSO_FORK, AND OTF2_Paradigm model AND uint32_t threads, model)
+ON(ThreadJoin, WSO_JOIN, AND OTF2_Paradigm model, model)
+ON(ThreadTaskCreate, WSO_TASK_CREATE, AND OTF2_CommRef team AND uint32_t thread AND uint32_t number,
+    team, thread,
+   number)
+ON(ThreadAcquireLock, WSO_LOCKED, AND OTF2_Paradigm model AND uint32_t lock AND uint32_t order, model, lock)
+ON(ThreadReleaseLock, WSO_UNLOCKED, AND OTF2_Paradigm model AND uint32_t lock AND uint32_t order, model, lock)
 ON(ThreadTaskSwitch, WSO_TASK_SWITCH, AND OTF2_CommRef team AND uint32_t thread AND uint32_t number,
     team, thread,
    number)
@@ -193,13 +221,14 @@ ON(RmaOpCompleteBlocking, WSO_TRANSFER_DONE, AND OTF2_RmaWinRef win AND uint64_t
 ON(RmaOpCompleteNonBlocking, WSO_TRANSFER_DONE, AND OTF2_RmaWinRef win AND uint64_t id, win, id)
 ON(RmaOpCompleteRemote, WSO_TRANSFER_DONE, AND OTF2_RmaWinRef win AND uint64_t id, win, id)
 
-static OTF2_EvtReaderCallbacks *events(void) {
-    OTF2_EvtReaderCallbacks *c = OTF2_EvtReaderCallbacks_New();
-#define SET(NAME) OTF2_EvtReaderCallbacks_Set##NAME##Callback(c, on##NAME);
+static OTF2_GlobalEvtReaderCallbacks *events(void) {
+    OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
+#define SET(NAME) OTF2_GlobalEvtReaderCallbacks_Set##NAME##Callback(c, on##NAME);
     SET(Enter) SET(Leave) SET(MpiSend) SET(MpiIsend) SET(MpiIsendComplete) SET(MpiIrecvRequest) SET(MpiRecv)
-    SET(MpiIrecv) SET(MpiRequestCancelled) SET(MpiCollectiveEnd) SET(ThreadTeamBegin) SET(ThreadTeamEnd)
-    SET(ThreadTaskSwitch) SET(ThreadTaskComplete) SET(RmaPut) SET(RmaGet) SET(RmaAtomic) SET(RmaCollectiveEnd)
-    SET(RmaAcquireLock) SET(RmaReleaseLock)
+    SET(MpiIrecv) SET(MpiRequestCancelled) SET(MpiCollectiveEnd) SET(ThreadFork) SET(ThreadJoin)
+    SET(ThreadTeamBegin) SET(ThreadTeamEnd) SET(ThreadTaskCreate) SET(ThreadTaskSwitch)
+    SET(ThreadTaskComplete) SET(ThreadAcquireLock) SET(ThreadReleaseLock) SET(RmaPut) SET(RmaGet)
+    SET(RmaAtomic) SET(RmaCollectiveEnd) SET(RmaAcquireLock) SET(RmaReleaseLock)
     SET(RmaOpCompleteBlocking) SET(RmaOpCompleteNonBlocking) SET(RmaOpCompleteRemote)
     return c;
 }
@@ -218,6 +247,41 @@ static OTF2_ErrorCode note(void *data, const char *file, uint64_t line, const ch
     return code;
 }
 
+static int by_process(const void *a, const void *b) {
+    const location *x = a, *y = b;
+    if (x->process != y->process) return x->process < y->process ? -1 : 1;
+    return x->self < y->self ? -1 : x->self > y->self;
+}
+
+/* process writes the events of a process, which has the given locations. */
+static OTF2_ErrorCode process(reader *r, const char *anchor, const location *threads, uint64_t n) {
+    OTF2_Reader *in = OTF2_Reader_Open(anchor);
+    if (!in) return OTF2_ERROR_INVALID;
+    OTF2_ErrorCode code = OTF2_Reader_SetSerialCollectiveCallbacks(in);
+    for (uint64_t i = 0; i < n && !code; i++) code = OTF2_Reader_SelectLocation(in, threads[i].self);
+    if (code) return code;
+    int local = OTF2_Reader_OpenDefFiles(in) == OTF2_SUCCESS;
+    if ((code = OTF2_Reader_OpenEvtFiles(in))) return code;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) { /* how it numbers definitions, and its clock */
+        OTF2_DefReader *def = local ? OTF2_Reader_GetDefReader(in, threads[i].self) : NULL;
+        if (def) {
+            if ((code = OTF2_Reader_ReadAllLocalDefinitions(in, def, &count))) return code;
+            OTF2_Reader_CloseDefReader(in, def);
+        }
+        if (!OTF2_Reader_GetEvtReader(in, threads[i].self)) return OTF2_ERROR_INVALID;
+    }
+    OTF2_GlobalEvtReader *merged = OTF2_Reader_GetGlobalEvtReader(in);
+    if (!merged) return OTF2_ERROR_INVALID;
+    OTF2_GlobalEvtReaderCallbacks *on_events = events();
+    if ((code = OTF2_Reader_RegisterGlobalEvtCallbacks(in, merged, on_events, r))) return code;
+    OTF2_GlobalEvtReaderCallbacks_Delete(on_events);
+    if ((code = OTF2_Reader_ReadAllGlobalEvents(in, merged, &count))) return code;
+    OTF2_Reader_CloseGlobalEvtReader(in, merged);
+    OTF2_Reader_Close(in);
+    return OTF2_SUCCESS;
+}
+
 static OTF2_ErrorCode everything(reader *r, const char *anchor) {
     OTF2_Reader *in = OTF2_Reader_Open(anchor);
     if (!in) return OTF2_ERROR_INVALID;
@@ -228,40 +292,27 @@ static OTF2_ErrorCode everything(reader *r, const char *anchor) {
     OTF2_GlobalDefReaderCallbacks *on_defs = definitions();
     if ((code = OTF2_Reader_RegisterGlobalDefCallbacks(in, defs, on_defs, r))) return code;
     OTF2_GlobalDefReaderCallbacks_Delete(on_defs);
-    uint64_t n = 0;
-    if ((code = OTF2_Reader_ReadAllGlobalDefinitions(in, defs, &n))) return code;
+    uint64_t count = 0;
+    if ((code = OTF2_Reader_ReadAllGlobalDefinitions(in, defs, &count))) return code;
     OTF2_Reader_CloseGlobalDefReader(in, defs);
-    for (uint64_t i = 0; i < r->count; i++)
-        if ((code = OTF2_Reader_SelectLocation(in, r->locations[i]))) return code;
-    int local = OTF2_Reader_OpenDefFiles(in) == OTF2_SUCCESS;
-    if ((code = OTF2_Reader_OpenEvtFiles(in))) return code;
-    OTF2_EvtReaderCallbacks *on_events = events();
-    for (uint64_t i = 0; i < r->count; i++) {
-        if (local) { /* how it numbers definitions, and its clock */
-            OTF2_DefReader *def = OTF2_Reader_GetDefReader(in, r->locations[i]);
-            if (def) {
-                if ((code = OTF2_Reader_ReadAllLocalDefinitions(in, def, &n))) return code;
-                OTF2_Reader_CloseDefReader(in, def);
-            }
-        }
-        OTF2_EvtReader *evt = OTF2_Reader_GetEvtReader(in, r->locations[i]);
-        if (!evt) return OTF2_ERROR_INVALID;
-        if ((code = OTF2_EvtReader_ApplyMappingTables(evt, true))) return code;
-        if ((code = OTF2_EvtReader_ApplyClockOffsets(evt, true))) return code;
-        if ((code = OTF2_Reader_RegisterEvtCallbacks(in, evt, on_events, r))) return code;
-        if (PUT(r, WSO_EVENTS, r->locations[i]) != OTF2_CALLBACK_SUCCESS) return OTF2_ERROR_EPIPE;
-        if ((code = OTF2_Reader_ReadAllLocalEvents(in, evt, &n))) return code;
-        OTF2_Reader_CloseEvtReader(in, evt);
-    }
-    OTF2_EvtReaderCallbacks_Delete(on_events);
     OTF2_Reader_Close(in);
-    return OTF2_SUCCESS;
+    qsort(r->locations, r->count, sizeof *r->locations, by_process);
+    for (uint64_t from = 0, to = 0; from < r->count && !code; from = to) {
+        while (to < r->count && r->locations[to].process == r->locations[from].process) to++;
+        code = process(r, anchor, r->locations + from, to - from);
+    }
+    return code;
 }
 
 int wso_read(const char *anchor, int fd) {
-    reader r = {.out = fdopen(fd, "wb")};
+    reader r = {.out = fdopen(fd, "wb"), .at = OTF2_UNDEFINED_LOCATION};
     if (!r.out) return -1;
     setvbuf(r.out, NULL, _IOFBF, 1 << 20);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most_memory)) {
+        limit.rlim_cur = most_memory;
+        setrlimit(RLIMIT_DATA, &limit); /* else there is no limit */
+    }
     OTF2_Error_RegisterCallback(note, &r);
     OTF2_ErrorCode code = everything(&r, anchor);
     if (code) text(&r, WSO_ERROR, 0, r.error[0] ? r.error : OTF2_Error_GetDescription(code));

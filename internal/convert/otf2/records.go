@@ -5,7 +5,7 @@
 //
 // libotf2 ends, or is ended, by some damaged archives. So a process of its own reads the archive and writes
 // what it has as records to a pipe, which it was given as standard output: definitions, and then the events
-// of one location after the other. A record is a word, of which the lowest 8 bits are its kind and the rest
+// of one process after the other. A record is a word, of which the lowest 8 bits are its kind and the rest
 // the number of words that follow, and these. Records has the other end of the pipe; package foreign/otf2
 // makes a trace of the records. Words are those of the machine, least significant byte first.
 package otf2
@@ -38,7 +38,7 @@ const (
 	Inter    // a communicator between two groups: number, group, group
 	Window   // number, communicator
 
-	Events // location: the events that follow are its
+	Events // location: the events that follow are its; those of a process come in the order of time
 
 	Enter         // region
 	Leave         // region
@@ -50,10 +50,15 @@ const (
 	Ireceive      // likewise, request
 	Cancelled     // request
 	Collective    // operation, communicator, root, bytes sent, bytes received
+	Fork          // paradigm
+	Join          // paradigm
 	TeamBegin     // team
 	TeamEnd       // team
+	TaskCreate    // team, thread, number
 	TaskSwitch    // team, thread, number
 	TaskEnd       // team, thread, number
+	Locked        // paradigm, lock
+	Unlocked      // paradigm, lock
 	Put           // window, other, bytes, transfer
 	Get           // likewise
 	Atomic        // likewise
@@ -77,8 +82,8 @@ const (
 var least = [lastKind]int{Error: 2, String: 2, Clock: 4, Host: 4, Process: 4, Location: 5, Region: 6,
 	Group: 3,
 	Comm:  2, Inter: 3, Window: 2, Events: 1, Enter: 2, Leave: 2, Send: 5, Isend: 6, IsendDone: 2, Posted: 2,
-	Receive: 5, Ireceive: 6, Cancelled: 2, Collective: 6, TeamBegin: 2, TeamEnd: 2, TaskSwitch: 4, TaskEnd: 4,
-	Put: 5, Get: 5, Atomic: 5, RMACollective: 6, Acquire: 5, Release: 4, TransferDone: 3, CollectiveBegin: 1,
+	Receive: 5, Ireceive: 6, Cancelled: 2, Collective: 6, Fork: 2, Join: 2,
+	TeamBegin: 2, TeamEnd: 2, TaskCreate: 4, TaskSwitch: 4, TaskEnd: 4, Locked: 3, Unlocked: 3, Put: 5, Get: 5, Atomic: 5, RMACollective: 6, Acquire: 5, Release: 4, TransferDone: 3, CollectiveBegin: 1,
 	RMACollectiveBegin: 1}
 
 // mostWords of a record.

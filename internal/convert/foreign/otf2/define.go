@@ -19,7 +19,12 @@ type defs struct {
 	groups             map[uint64]group
 	comms              map[uint64]comm
 	windows            map[uint64]uint64 // their communicators
+	teams              bool              // there are some of OpenMP threads
+	words              int               // that all definitions have
 }
+
+// mostDefined is how many words of 8 bytes the definitions may have.
+const mostDefined = 1 << 26
 
 func newDefs() defs {
 	return defs{resolution: 1e9, texts: map[uint64]string{}, hosts: map[uint64]host{},
@@ -69,8 +74,13 @@ const (
 )
 
 // define takes in a definition.
-func (d *defs) define(r *otf2.Reader) {
+func (d *defs) define(r *otf2.Reader) error {
 	w := r.Words
+	const each = 8 // what an entry of a map takes besides
+	d.words += len(w) + each
+	if err := limit(d.words, mostDefined, "words of definitions"); err != nil {
+		return err
+	}
 	switch r.Kind {
 	case otf2.String:
 		d.texts[w[0]] = r.Text()
@@ -91,6 +101,7 @@ func (d *defs) define(r *otf2.Reader) {
 			line: int(min(w[5], math.MaxInt32))}
 	case otf2.Group:
 		d.groups[w[0]] = group{w[1], w[2], slices.Clone(w[3:])}
+		d.teams = d.teams || w[2] == paradigmOpenMP
 	case otf2.Comm:
 		d.comms[w[0]] = comm{groups: []uint64{w[1]}}
 	case otf2.Inter:
@@ -98,6 +109,7 @@ func (d *defs) define(r *otf2.Reader) {
 	case otf2.Window:
 		d.windows[w[0]] = w[1]
 	}
+	return nil
 }
 
 // number numbers processes and threads, once all are defined: first those of the ranks of MPI, in their
@@ -199,6 +211,9 @@ func (d *defs) peers(ref uint64, own int) []int32 {
 	}
 	if c.nodes == nil {
 		for _, g := range c.groups {
+			if d.words += len(d.groups[g].members); d.words > mostDefined {
+				return nil // many communicators of a large group: no archive of a program has so many
+			}
 			c.nodes = append(c.nodes, d.members(g, own))
 		}
 		d.comms[ref] = c

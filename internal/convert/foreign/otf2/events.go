@@ -7,7 +7,7 @@ import (
 	"github.com/whyslow/whyslow/trace"
 )
 
-// thread is a location whose events are being read.
+// thread is a location of the process whose events are being read.
 type thread struct {
 	a      *archive
 	n      *node
@@ -15,29 +15,36 @@ type thread struct {
 	worker int
 	last   int64 // time of the last event
 	serial uint64
-	at     task
-	open   []visit          // of the task that executes
-	stacks map[task][]visit // of tasks that are suspended
-	base   []visit          // of the implicit task, below those of an explicit one
-	since  int64            // when it left its last region; only where free
-	free   bool             // a thread that is not the first of its process is in no region
+	open   []visit // regions
+	since  int64   // when it left its last region; only where free
+	free   bool    // a thread that is not the first of its process is in no region
+	tasking
 }
 
-// task names one: of a team, the thread that made it and its number there. Those with number 0 are implicit.
-type task struct{ team, thread, number uint64 }
-
+// visit is a region that a thread is in.
 type visit struct {
-	site  trace.Site
-	enter int64
+	ref    uint64
+	site   trace.Site // 0: it is OpenMP's
+	enter  int64
+	frame  *frame // of such a one: the construct, or what waits
+	locked bool   // the thread has got the lock that it entered the region for
 }
 
 func (t *thread) emit(kind trace.Kind, words ...uint64) { t.s.Emit(t.last, kind, words...) }
 
 // end ends the program on the thread.
 func (t *thread) end() {
-	if t != nil && t.s != nil {
-		t.emit(trace.KindProgramFinished, 0)
+	if t.s == nil {
+		return
 	}
+	for len(t.forks) > 0 {
+		t.last = t.n.last // others may have gone on
+		t.join()
+	}
+	for t.implicit != nil {
+		t.teamEnd()
+	}
+	t.emit(trace.KindProgramFinished, 0)
 }
 
 // event takes in an event.
@@ -48,18 +55,23 @@ func (t *thread) event(r *otf2.Reader) error {
 	}
 	if t.s == nil {
 		t.s, t.last = t.n.Worker(t.worker, at), at
+		if t.n.omp != nil && t.worker == 0 {
+			t.begin("serial code at the start").initial = true
+		}
 	}
-	t.last = max(t.last, at)
+	if t.last = max(t.last, at); t.n.omp != nil {
+		t.last = max(t.last, t.n.last) // what others did is in the past
+	}
+	t.n.last = max(t.n.last, t.last)
+	if t.n.omp != nil && r.Kind >= otf2.Fork && r.Kind <= otf2.Unlocked {
+		return t.openMP(r.Kind, r.Words[1:])
+	}
 	w := r.Words[1:]
 	switch r.Kind {
 	case otf2.Enter:
-		t.enter(t.n.site(t.a, w[0]))
+		return t.enter(w[0])
 	case otf2.Leave:
-		t.leave(t.n.site(t.a, w[0]))
-	case otf2.TaskSwitch:
-		t.switches(task{w[0], w[1], w[2]})
-	case otf2.TaskEnd:
-		delete(t.stacks, task{w[0], w[1], w[2]})
+		t.leave(w[0])
 	case otf2.Send, otf2.Isend:
 		number := uint64(0)
 		if r.Kind == otf2.Isend {
@@ -130,60 +142,86 @@ func tag(word uint64) uint64 { return uint64(int64(int32(uint32(word)))) }
 // lockOf numbers a lock of a window at a process.
 func lockOf(w []uint64) uint64 { return w[0]<<40 ^ w[1]<<16 ^ w[2] }
 
-func (t *thread) enter(site trace.Site) {
-	if t.free && t.since < t.last { // only now is it known that there was something to wait for
+func (t *thread) enter(ref uint64) error {
+	if err := limit(len(t.open)+1, mostNested, "open regions in a thread"); err != nil {
+		return err
+	}
+	t.open = append(t.open, visit{ref: ref, enter: t.last})
+	v := &t.open[len(t.open)-1]
+	if t.n.omp != nil && t.a.regions[ref].paradigm == paradigmOpenMP {
+		return t.enterConstruct(v)
+	}
+	switch {
+	case t.n.omp == nil && t.free && t.since < t.last: // only now is it known that there was something to wait for
 		t.s.Emit(t.since, trace.KindEntered, uint64(t.n.idleSite()))
 		t.emit(trace.KindExited, uint64(t.n.idleSite()))
+	case t.n.omp != nil && t.now == nil:
+		t.begin("thread").alone = true
+	default:
+		t.settle(true)
 	}
 	t.free = false
-	if len(t.open) == mostOpen {
-		return
-	}
-	t.open = append(t.open, visit{site, t.last})
-	t.emit(trace.KindEntered, uint64(site))
+	v.site = t.n.site(t.a, ref)
+	t.emit(trace.KindEntered, uint64(v.site))
+	return nil
 }
 
-func (t *thread) leave(site trace.Site) {
+// leave leaves a region, and those inside of it whose ends were not recorded.
+func (t *thread) leave(ref uint64) {
 	at := len(t.open) - 1
-	for at >= 0 && t.open[at].site != site {
+	for at >= 0 && t.open[at].ref != ref {
 		at--
 	}
 	if at < 0 {
 		return // it was entered before the recording began, or by a task elsewhere
 	}
-	t.open = t.open[:at]
-	t.emit(trace.KindExited, uint64(site))
-	if len(t.open) == 0 && t.worker > 0 && t.at.number == 0 {
+	for len(t.open) > at {
+		v := t.open[len(t.open)-1]
+		t.open = t.open[:len(t.open)-1]
+		if v.site == 0 {
+			t.leaveConstruct(&v)
+			continue
+		}
+		t.settle(true)
+		if len(t.open) == at {
+			t.emit(trace.KindExited, uint64(v.site))
+		}
+	}
+	if len(t.open) == 0 && t.now != nil && t.now.alone {
+		t.teamEnd()
+	}
+	if len(t.open) == 0 && t.worker > 0 {
 		t.free, t.since = true, t.last
 	}
 }
 
-// switches goes on with another task. Regions of the implicit task stay open below those of others.
-func (t *thread) switches(to task) {
-	if to == t.at {
-		return
-	}
-	if t.at.number == 0 {
-		t.base = t.open
-	} else {
-		for _, v := range slices.Backward(t.open) {
-			t.emit(trace.KindExited, uint64(v.site))
+// openMP takes in an event of OpenMP.
+func (t *thread) openMP(kind otf2.Kind, w []uint64) error {
+	switch kind {
+	case otf2.Fork:
+		if w[0] == paradigmOpenMP {
+			return t.fork()
 		}
-		if len(t.stacks) < mostOpen {
-			t.stacks[t.at] = t.open
+	case otf2.Join:
+		if w[0] == paradigmOpenMP {
+			t.join()
 		}
+	case otf2.TeamBegin:
+		return t.teamBegin(w[0])
+	case otf2.TeamEnd:
+		t.teamEnd()
+	case otf2.TaskCreate:
+		return t.taskCreate(task{w[0], w[1], w[2]})
+	case otf2.TaskSwitch:
+		return t.taskSwitch(task{w[0], w[1], w[2]})
+	case otf2.TaskEnd:
+		t.taskEnd(task{w[0], w[1], w[2]})
+	case otf2.Locked:
+		return t.locks(w[0], w[1])
+	case otf2.Unlocked:
+		t.released([2]uint64{w[0] << 32, w[1]})
 	}
-	t.at = to
-	if to.number == 0 {
-		t.open = t.base
-		return
-	}
-	t.open = t.stacks[to]
-	delete(t.stacks, to)
-	for i := range t.open {
-		t.open[i].enter = t.last
-		t.emit(trace.KindEntered, uint64(t.open[i].site))
-	}
+	return nil
 }
 
 // starts numbers a transfer.

@@ -10,11 +10,20 @@ import (
 
 // Roles of regions, as in OTF2_Definitions.h.
 const (
+	roleLoop            = 3
+	roleParallel        = 5
+	roleSection         = 7
+	roleWorkshare       = 8
+	roleSingleBlock     = 10
+	roleMaster          = 11
 	roleCritical        = 12
+	roleCriticalBlock   = 13
 	roleBarrier         = 15
 	roleImplicitBarrier = 16
 	roleFlush           = 17
 	roleOrdered         = 18
+	roleOrderedBlock    = 19
+	roleTask            = 20
 	roleTaskCreate      = 21
 	roleTaskWait        = 22
 	roleOneToAll        = 23

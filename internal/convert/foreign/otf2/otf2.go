@@ -7,8 +7,10 @@
 // and one-sided transfers are those of traces that whyslow mpi records, so the same patterns are found.
 // Processes are numbered as the ranks of MPI's first communicator.
 //
-// A task that is suspended leaves its regions and enters them again when it goes on: regions of a worker
-// nest. Threads other than a process's first are idle where they are in no region; see idle.
+// An archive with teams of OpenMP threads becomes what whyslow omp records: threads execute CFs; see omp.go. In
+// others, threads that are not the first of their process are idle where they are in no region; see idle.
+//
+// An archive may have been made to do harm. What is defined and what is open at a time is bounded.
 //
 // The archive is read by a process of its own (package convert/otf2). What it sends is read here.
 package otf2
@@ -41,50 +43,82 @@ type archive struct {
 	defs
 	to      *foreign.Run
 	nodes   []*node
-	threads int
+	now     *node              // the process that is being read
+	threads map[uint64]*thread // of it, by location
+	any     bool               // there were events
 }
 
 func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
-	a := &archive{defs: newDefs(), to: to}
-	r := otf2.NewReader(in)
+	a := &archive{defs: newDefs(), to: to, threads: map[uint64]*thread{}}
+	err := a.records(ctx, otf2.NewReader(in))
+	a.end()
+	return err
+}
+
+// records goes through the records of an archive.
+func (a *archive) records(ctx context.Context, r *otf2.Reader) error {
 	var t *thread
+	location, events := uint64(0), 0
+	wrong := func(msg string) error {
+		if location > 0 || events > 0 {
+			msg = fmt.Sprintf("%s, after %d events, the last of location %d", msg, events, location)
+		}
+		return &foreign.Error{Offset: -1, Msg: msg}
+	}
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		err := r.Next()
 		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return wrong("the archive ends early")
 		case err != nil:
-			msg := err.Error()
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				msg = "the archive ends early"
-			}
-			err = &foreign.Error{Offset: -1, Msg: msg}
+			return wrong(err.Error())
 		case r.Kind == otf2.Error:
-			err = &foreign.Error{Offset: -1, Msg: "libotf2: " + r.Text()}
-		case r.Kind == otf2.End && a.threads == 0:
-			err = &foreign.Error{Offset: -1, Msg: "there are no events in it"}
-		case r.Kind < otf2.Events && r.Kind != otf2.End:
-			a.define(r)
-			continue
+			return wrong("libotf2: " + r.Text())
+		case r.Kind == otf2.End && !a.any:
+			return wrong("there are no events in it")
+		case r.Kind == otf2.End:
+			return nil
+		case r.Kind < otf2.Events:
+			err = a.define(r)
+		case r.Kind == otf2.Events:
+			location = r.Words[0]
+			t, err = a.thread(location)
+		case t != nil:
+			events++
+			err = t.event(r)
 		}
-		if r.Kind <= otf2.Events || err != nil {
-			t.end()
-			t = nil
-		}
-		if r.Kind == otf2.End || err != nil {
+		var limit *limitError
+		if errors.As(err, &limit) {
+			return wrong(err.Error())
+		} else if err != nil {
 			return err
 		}
-		if r.Kind == otf2.Events {
-			if t, err = a.thread(r.Words[0]); err != nil {
-				return err
-			}
-		} else if t != nil {
-			if err := t.event(r); err != nil {
-				return err
-			}
-		}
 	}
+}
+
+// limitError is that an archive has more than is read.
+type limitError struct{ what string }
+
+func (e *limitError) Error() string { return e.what }
+
+// limit gives an error where n is beyond the most.
+func limit(n, most int, what string) error {
+	if n > most {
+		return &limitError{fmt.Sprintf("there are more than %d %s", most, what)}
+	}
+	return nil
+}
+
+// end ends the threads of the process that was read last.
+func (a *archive) end() {
+	for _, location := range sortedKeys(a.threads) {
+		a.threads[location].end()
+	}
+	clear(a.threads)
+	a.now = nil
 }
 
 // time gives nanoseconds since the beginning of the archive.
@@ -102,8 +136,7 @@ func (a *archive) time(ticks uint64) (int64, error) {
 		}
 	}
 	if d > math.MaxInt64>>12 { // a month; events have room for no more
-		return 0, &foreign.Error{Offset: -1, Msg: fmt.Sprintf("the time %d is far from that of the first event, %d",
-			ticks, a.offset)}
+		return 0, &limitError{fmt.Sprintf("the time %d is far from that of the first event, %d", ticks, a.offset)}
 	}
 	if negative {
 		return -int64(d), nil
@@ -123,6 +156,8 @@ type node struct {
 	held      map[uint64]bool // locks
 	number64  uint64          // of the last transfer
 	told      map[groupOn]bool
+	last      int64   // time of the last event
+	omp       *openMP // nil: there are no teams of OpenMP threads
 }
 
 // posted is when a receive was.
@@ -139,8 +174,8 @@ func (a *archive) arrange() error {
 		return nil
 	}
 	hosts := a.number()
-	if len(hosts) > mostNodes {
-		return &foreign.Error{Offset: -1, Msg: fmt.Sprintf("there are more than %d processes", mostNodes)}
+	if err := limit(len(hosts), mostNodes, "processes"); err != nil {
+		return err
 	}
 	a.nodes = make([]*node, len(hosts))
 	for i, host := range hosts {
@@ -151,12 +186,22 @@ func (a *archive) arrange() error {
 		made.Host = host
 		a.nodes[i] = &node{Node: made, number: i, sites: map[uint64]trace.Site{}, requests: map[uint64]uint64{},
 			posted: map[uint64]posted{}, transfers: map[[2]uint64]uint64{}, held: map[uint64]bool{},
-			told: map[groupOn]bool{}}
-	}
-	for _, r := range a.regions {
-		if r.paradigm == paradigmMPI {
-			a.to.Info.Settings["program"] = "MPI"
+			told: map[groupOn]bool{}, last: minTime}
+		if a.teams {
+			a.nodes[i].omp = newOpenMP(made)
 		}
+	}
+	mpi := false
+	for _, r := range a.regions {
+		mpi = mpi || r.paradigm == paradigmMPI
+	}
+	switch settings := a.to.Info.Settings; {
+	case mpi && a.teams:
+		settings["program"] = "MPI and OpenMP"
+	case mpi:
+		settings["program"] = "MPI"
+	case a.teams:
+		settings["program"] = "OpenMP"
 	}
 	return nil
 }
@@ -190,19 +235,30 @@ func (a *archive) thread(location uint64) (*thread, error) {
 	if !ok || l.node < 0 {
 		return nil, nil
 	}
-	if l.worker >= foreign.MostWorkers {
-		return nil, &foreign.Error{Offset: -1, Msg: fmt.Sprintf("a process has more than %d threads",
-			foreign.MostWorkers)}
+	if err := limit(l.worker+1, foreign.MostWorkers, "threads in a process"); err != nil {
+		return nil, err
 	}
-	a.threads++
-	return &thread{a: a, n: a.nodes[l.node], worker: l.worker, stacks: map[task][]visit{}}, nil
+	n := a.nodes[l.node]
+	if n != a.now {
+		a.end()
+		a.now, a.any = n, true
+	}
+	t := a.threads[location]
+	if t == nil {
+		t = &thread{a: a, n: n, worker: l.worker}
+		a.threads[location] = t
+	}
+	return t, nil
 }
 
 // mostNodes is how many processes there may be: each is a file.
 const mostNodes = 1 << 14
 
-// mostOpen is how many requests, locks and the like of a process may be open, or regions of a thread.
+// mostOpen is how many requests, locks, tasks and the like of a process may be open.
 const mostOpen = 1 << 20
+
+// mostNested is how many regions of a thread may be open.
+const mostNested = 1 << 16
 
 func sortedKeys[V any](m map[uint64]V) []uint64 {
 	keys := make([]uint64, 0, len(m))

@@ -170,19 +170,10 @@ func small() []byte {
 	at(records.TransferDone, 1171, 0, 1)
 	at(records.Leave, 1172, 8)
 	at(records.Leave, 1200, 0)
-	s.put(records.Events, 11) // a further thread of rank 0, with a task that is suspended, and a pause
+	s.put(records.Events, 11) // a further thread of rank 0, with a pause, in an archive without teams
 	at(records.TeamBegin, 1080, 0)
 	at(records.Enter, 1080, 9)
 	at(records.Enter, 1085, 10)
-	at(records.TaskSwitch, 1090, 5, 0, 1)
-	at(records.Enter, 1090, 11)
-	at(records.TaskSwitch, 1100, 5, 0, 2)
-	at(records.Enter, 1100, 11)
-	at(records.Leave, 1105, 11)
-	at(records.TaskEnd, 1105, 5, 0, 2)
-	at(records.TaskSwitch, 1106, 5, 0, 1)
-	at(records.Leave, 1110, 11)
-	at(records.TaskSwitch, 1110, 0, 0, 0)
 	at(records.Leave, 1120, 10)
 	at(records.Leave, 1120, 9)
 	at(records.Enter, 1150, 9)
@@ -249,9 +240,6 @@ func TestRead(t *testing.T) {
   0 16 bytes of 1
 0.1 !$omp parallel @p.c:9 80-120 function
 0.1  !$omp implicit barrier @p.c:9 85-120 await
-0.1   !$omp task @p.c:12 90-100 function
-0.1   !$omp task @p.c:12 100-105 function
-0.1   !$omp task @p.c:12 106-110 function
 0.1 idle 120-150 await
 0.1 !$omp parallel @p.c:9 150-160 function
 1.0 main 0-200 function
@@ -310,11 +298,21 @@ func FuzzRead(f *testing.F) {
 	s.put(records.Enter, 1000, 3)
 	s.put(records.Isend, 1001, 1, 0, 3, 64, 9)
 	s.put(records.Collective, 1002, 1, 2, 1, 8, 0)
-	s.put(records.TaskSwitch, 1003, 0, 1, 1)
 	s.put(records.Leave, 1004, 3)
 	s.put(records.End)
 	f.Add(s.Bytes())
 	f.Add(s.Bytes()[n:])
+	s = teams()
+	s.put(records.Events, 10)
+	for i, e := range [][]uint64{{uint64(records.Enter), 9}, {uint64(records.Fork), 3},
+		{uint64(records.TeamBegin), 4}, {uint64(records.TaskCreate), 4, 0, 1}, {uint64(records.Enter), 10},
+		{uint64(records.TaskSwitch), 4, 0, 1}, {uint64(records.TaskEnd), 4, 0, 1}, {uint64(records.Locked), 3, 5},
+		{uint64(records.TaskSwitch), 4, 0, 0}, {uint64(records.Leave), 10}, {uint64(records.TeamEnd), 4},
+		{uint64(records.Join), 3}} {
+		s.put(records.Kind(e[0]), append([]uint64{1000 + uint64(i)}, e[1:]...)...)
+	}
+	s.put(records.End)
+	f.Add(s.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := filepath.Join(t.TempDir(), "x.trace")
 		made, err := load(data, dir)
