@@ -110,7 +110,9 @@ func Build(ctx context.Context, r *trace.Reader, opt Options) (*Model, error) {
 	if err := b.findClocks(procs.Alone()); err != nil {
 		return nil, err
 	}
-	return b.finish(), nil
+	m := b.finish()
+	m.forgetHomes()
+	return m, nil
 }
 
 // read fills the streams from the files of a reader, and lists their problems. tables, if not nil, is called

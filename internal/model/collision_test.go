@@ -36,9 +36,9 @@ func TestCollidingIdentities(t *testing.T) {
 			made = append(made, df)
 		}
 	}
-	if len(m.DFName) != 3 || !slices.Equal(made, []DF{1, 2}) || m.MadeSize[m.MadeFrom[1]] != 80 ||
-		m.MadeSize[m.MadeFrom[2]] != 160 {
-		t.Errorf("%d DFs, made %v of sizes %v", len(m.DFName)-1, made, m.MadeSize)
+	if len(m.DFName) != 3 || !slices.Equal(made, []DF{1, 2}) || m.SizeMade(int(m.MadeFrom[1])) != 80 ||
+		m.SizeMade(int(m.MadeFrom[2])) != 160 {
+		t.Errorf("%d DFs, made %v of sizes %v", len(m.DFName)-1, made, m.madeSize)
 	}
 	var copies []DF
 	for _, c := range m.Copies {

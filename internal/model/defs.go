@@ -174,7 +174,7 @@ func (m *Model) identity(df DF) []int64 { return m.AppendIdentity(nil, df) }
 
 // AppendIdentity is the identity list of a DF: creating node and number of its name, then the indices.
 func (m *Model) AppendIdentity(dst []int64, df DF) []int64 {
-	ref := m.dfHome[df]
+	ref := m.homeOf(df)
 	if int(ref.node) >= len(m.defs) || m.defs[ref.node] == nil {
 		return append(dst, m.abroad[df]...)
 	}

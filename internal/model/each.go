@@ -96,7 +96,7 @@ func (m *Model) Receipts(df DF, node int) []uint32 {
 }
 
 // Creations gives the creations of a DF in order of time: indices from first up to but not including end into
-// MadeTime, MadeBy, MadeNode and MadeSize.
+// MadeTime, MadeBy, MadeNode and SizeMade.
 func (m *Model) Creations(df DF) (first, end int) {
 	return int(m.MadeFrom[df]), int(m.MadeFrom[df+1])
 }

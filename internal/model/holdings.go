@@ -190,7 +190,7 @@ func (m *Model) Values(out []Value, df DF) []Value {
 		}
 	}
 	for i := first; i < end; i++ {
-		out = append(out, Value{m.MadeTime[i], m.MadeSize[i]})
+		out = append(out, Value{m.MadeTime[i], m.SizeMade(i)})
 	}
 	return out
 }

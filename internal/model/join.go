@@ -103,6 +103,16 @@ func fill[T any](list []T, v T) []T {
 	return list
 }
 
+// unlessAll gives nil for a column that tells nothing: imported traces have some.
+func unlessAll(list []int64, v int64) []int64 {
+	for _, x := range list {
+		if x != v {
+			return list
+		}
+	}
+	return nil
+}
+
 // ordered gives the numbers from 0 to n-1 in an order, those that are equal as they are.
 func ordered(n int, compare func(x, y int) int) []int {
 	list := make([]int, n)
@@ -185,7 +195,7 @@ func (b *builder) joinExecutions() {
 		n += s.Runs.len()
 		in += s.Inputs.len()
 	}
-	m.ExecStart, m.ExecEnd, m.ExecCPU = Make[int64](m, n)[:0], Make[int64](m, n)[:0], Make[int64](m, n)[:0]
+	m.ExecStart, m.ExecEnd, m.execCPU = Make[int64](m, n)[:0], Make[int64](m, n)[:0], Make[int64](m, n)[:0]
 	m.ExecCF, m.ExecNumber = Make[CF](m, n)[:0], Make[uint32](m, n)[:0]
 	m.inputsAt, m.inputs = Make[uint32](m, n+1)[:0], Make[DF](m, in)[:0]
 	for _, s := range b.streams {
@@ -203,6 +213,7 @@ func (b *builder) joinExecutions() {
 		}
 	}
 	m.inputsAt = append(m.inputsAt, uint32(len(m.inputs)))
+	m.execCPU = unlessAll(m.execCPU, -1)
 	m.ExecOf = Make[uint32](m, b.cfs.size())
 	var several bits
 	for e, cf := range m.ExecCF {
@@ -275,8 +286,8 @@ func (r *repeated) build(m *Model, several bits) {
 // unless the clock ran backwards.
 func (s *stream) joinRuns(m *Model) {
 	add := func(e *execution) {
-		m.ExecStart, m.ExecEnd, m.ExecCPU = append(m.ExecStart, e.Start), append(m.ExecEnd, e.End),
-			append(m.ExecCPU, e.CPU)
+		m.ExecStart, m.ExecEnd, m.execCPU = append(m.ExecStart, e.Start), append(m.ExecEnd, e.End),
+			append(m.execCPU, e.CPU)
 		m.ExecCF, m.ExecNumber = append(m.ExecCF, e.CF), append(m.ExecNumber, e.Number)
 		m.inputsAt = append(m.inputsAt, e.Inputs)
 	}
@@ -318,10 +329,10 @@ func (b *builder) joinMade() {
 		from[df+1] += from[df]
 	}
 	total := from[n]
-	m.MadeTime, m.MadeSize = Make[int64](m, int(total)), Make[int64](m, int(total))
+	m.MadeTime, m.madeSize = Make[int64](m, int(total)), Make[int64](m, int(total))
 	m.MadeBy, m.MadeNode = Make[CF](m, int(total)), Make[uint16](m, int(total))
 	set := func(k uint32, t, size int64, by CF, node uint16) {
-		m.MadeTime[k], m.MadeSize[k], m.MadeBy[k], m.MadeNode[k] = t, size, by, node
+		m.MadeTime[k], m.madeSize[k], m.MadeBy[k], m.MadeNode[k] = t, size, by, node
 	}
 	next := append(Make[uint32](m, len(from))[:0], from...)
 	for _, s := range b.streams {
@@ -331,13 +342,13 @@ func (b *builder) joinMade() {
 				k := next[d.DF]
 				next[d.DF]++
 				for ; k > from[d.DF] && m.MadeTime[k-1] > d.Time; k-- {
-					set(k, m.MadeTime[k-1], m.MadeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1])
+					set(k, m.MadeTime[k-1], m.madeSize[k-1], m.MadeBy[k-1], m.MadeNode[k-1])
 				}
 				set(k, d.Time, d.Size, d.By, uint16(s.Node))
 			}
 		})
 	}
-	m.MadeFrom = from
+	m.MadeFrom, m.madeSize = from, unlessAll(m.madeSize, 0)
 	m.stored = map[DF]int64{}
 	for _, s := range b.streams {
 		each(&s.sized, func(d *sized) {

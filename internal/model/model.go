@@ -176,12 +176,12 @@ type Model struct {
 	// By execution; those of a worker are neighbours, in order of start.
 	ExecStart  []int64
 	ExecEnd    []int64 // None where it has not ended
-	ExecCPU    []int64 // thread CPU time, -1 where not measured
 	ExecCF     []CF
 	ExecNumber []uint32 // from 1
 	inputsAt   []uint32
 	byEnd      []workerRef // those that executed something, in the order of their executions
 	inputs     []DF
+	execCPU    []int64 // see CPU; nil: all -1
 
 	// By DF.
 	DFName     []uint32 // index into Names: the name without indices
@@ -194,7 +194,7 @@ type Model struct {
 	MadeTime []int64
 	MadeBy   []CF
 	MadeNode []uint16
-	MadeSize []int64
+	madeSize []int64      // see SizeMade; nil: all 0
 	stored   map[DF]int64 // sizes of DFs without any, as told when copies of them were stored
 
 	DFMessages []Message // by message number; entries with neither end are unused numbers
@@ -220,9 +220,11 @@ type Model struct {
 
 	cfs, messages, requests *ids
 
+	// By DF. nil: all are as one node's file numbers them, from 1, and numbers is nil too.
 	dfHome []dfRef
 	// By node, then its file's numbers of DFs: theirs here. Those that no definition tells of are in late.
 	numbers     [][]DF
+	onlyNode    uint32 // where dfHome is nil
 	late        map[dfRef]DF
 	siteNumbers [][]uint32    // by node, then its file's numbers of statements: theirs here
 	defs        []*trace.Defs // by node
@@ -281,6 +283,22 @@ func (m *Model) Unread() []string {
 		out = append(out, p.String())
 	}
 	return out
+}
+
+// CPU gives the thread CPU time of an execution in nanoseconds, -1 where it was not measured.
+func (m *Model) CPU(execution int) int64 {
+	if m.execCPU == nil {
+		return -1
+	}
+	return m.execCPU[execution]
+}
+
+// SizeMade gives the bytes of a creation of a DF.
+func (m *Model) SizeMade(creation int) int64 {
+	if m.madeSize == nil {
+		return 0
+	}
+	return m.madeSize[creation]
 }
 
 // CodeOf gives the code fragment of a CF, 0 where it is not known.

@@ -129,7 +129,7 @@ func TestStory(t *testing.T) {
 	check("indices", []string{fmt.Sprint(m.Indices(in[0], []int64{9})), fmt.Sprint(m.Indices(in[1], nil)),
 		fmt.Sprint(m.Indices(0, nil))}, []string{"[9 3 4]", "[]", "[]"})
 	c, ok := m.Creation(in[0], 10)
-	check("first instance", []any{ok, m.MadeTime[c], m.MadeBy[c], m.MadeSize[c]},
+	check("first instance", []any{ok, m.MadeTime[c], m.MadeBy[c], m.SizeMade(c)},
 		[]any{true, int64(4), again, int64(80)})
 	c, _ = m.Creation(in[0], 25)
 	check("second instance", m.MadeTime[c], int64(20))

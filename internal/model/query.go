@@ -79,7 +79,7 @@ func (m *Model) ExecutionAt(cf CF, t int64) (int, bool) {
 }
 
 // Creation gives the creation of a DF that was the last by t, else the first: an index into MadeTime, MadeBy,
-// MadeNode and MadeSize.
+// MadeNode and SizeMade.
 func (m *Model) Creation(df DF, t int64) (int, bool) {
 	first, end := m.MadeFrom[df], m.MadeFrom[df+1]
 	if first == end || df == 0 {

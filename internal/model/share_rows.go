@@ -237,7 +237,7 @@ func (h *sharing) packing(rank int, s *stream) *renaming {
 	p := &h.out[rank]
 	if p.packing == nil {
 		p.packing = &renaming{h: h, number: toID, df: func(df DF) DF {
-			return DF(h.out[rank].DFs.number(h.m.dfHome[df], func() wireDF { return h.wireDF(df) }))
+			return DF(h.out[rank].DFs.number(h.m.homeOf(df), func() wireDF { return h.wireDF(df) }))
 		}}
 	}
 	p.packing.from, p.packing.to = &s.rows, h.to(rank, s)
@@ -345,7 +345,7 @@ func (t *dfTable) number(ref dfRef, name func() wireDF) uint32 {
 }
 
 func (h *sharing) wireDF(df DF) wireDF {
-	home := h.m.dfHome[df]
+	home := h.m.homeOf(df)
 	return wireDF{Node: int(home.node), Number: uint32(home.df), Name: h.m.DFNameOf(df),
 		Identity: h.m.identity(df)}
 }

@@ -283,7 +283,7 @@ func (t *threads) needAt(df DF, node int) {
 	t.at[key] = true
 	t.news = true
 	a := &t.asks[t.m.Owner(node)]
-	n := a.DFs.number(t.m.dfHome[df], func() wireDF { return t.wireDF(df) })
+	n := a.DFs.number(t.m.homeOf(df), func() wireDF { return t.wireDF(df) })
 	a.At = append(a.At, askAt{n, node, df >= t.ownDFs})
 }
 

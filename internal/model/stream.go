@@ -34,6 +34,7 @@ type stream struct {
 	idle       []Interval
 	idleSince  int64
 	log        *threadLog // nil: it entered no region
+	lastLabels [64]uint32 // of rows.Labels, as in creation; 0 none. See label
 }
 
 // facts of a stream that every process gets.
@@ -209,13 +210,37 @@ func (s *stream) created(t int64, a []uint64) {
 		s.Weights.add(weight{c.CF, w})
 	}
 	if list := a[6:]; len(list) > 0 {
-		c.Label = uint32(len(s.Labels)) + 1
-		s.Labels = append(s.Labels, int32(len(list)))
-		for _, v := range list {
-			s.Labels = append(s.Labels, int32(v))
-		}
+		c.Label = s.label(list)
 	}
 	s.Creations.add(c)
+}
+
+// label keeps the indices of a CF's label. Those of goroutines come again and again: a stream looks whether it
+// has them where others with the same first index, or nearly, were met last.
+func (s *stream) label(list []uint64) uint32 {
+	last := &s.lastLabels[list[0]%uint64(len(s.lastLabels))]
+	if *last != 0 && s.isLabel(*last, list) {
+		return *last
+	}
+	*last = uint32(len(s.Labels)) + 1
+	s.Labels = append(s.Labels, int32(len(list)))
+	for _, v := range list {
+		s.Labels = append(s.Labels, int32(v))
+	}
+	return *last
+}
+
+func (s *stream) isLabel(at uint32, list []uint64) bool {
+	known := s.Labels[at:]
+	if int(s.Labels[at-1]) != len(list) {
+		return false
+	}
+	for i, v := range list {
+		if known[i] != int32(v) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *stream) ended(t int64, cf CF, cpu int64) {

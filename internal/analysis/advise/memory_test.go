@@ -22,9 +22,9 @@ func peak(a *analysed) (most int64) {
 			continue
 		}
 		if c.What == model.CopyStored {
-			now += m.MadeSize[i]
+			now += m.SizeMade(i)
 		} else {
-			now -= m.MadeSize[i]
+			now -= m.SizeMade(i)
 		}
 		most = max(most, now)
 	}

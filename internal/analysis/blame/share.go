@@ -197,7 +197,7 @@ func (b *blamer) costs() ([]Cost, error) {
 		c := &own[n]
 		c.DF = m.DFString(df)
 		if first, end := m.Creations(df); first < end {
-			c.Creations, c.Size = end-first, m.MadeSize[end-1]
+			c.Creations, c.Size = end-first, m.SizeMade(end-1)
 			if by := m.MadeBy[end-1]; by != 0 {
 				c.By = placeOf(b.m, m.CodeOf(by))
 			}

@@ -110,7 +110,7 @@ func (b *blamer) story(x *wait) openWait {
 		if longest.DF != 0 {
 			w.DF = m.DFString(longest.DF)
 			if i, ok := m.Creation(longest.DF, start); ok {
-				w.Size = m.MadeSize[i]
+				w.Size = m.SizeMade(i)
 			}
 			if s := b.look.Made(longest.DF, start); s.Known {
 				until = s.End
@@ -135,7 +135,7 @@ func (b *blamer) flight(x *wait, p *piece, start int64) Flight {
 	}
 	f.DF, f.Request = b.m.DFString(p.DF), int(link.From) == x.node
 	if i, ok := b.m.Creation(p.DF, start); ok {
-		f.Size = b.m.MadeSize[i]
+		f.Size = b.m.SizeMade(i)
 	}
 	return f
 }

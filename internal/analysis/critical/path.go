@@ -225,7 +225,7 @@ func (w *walker) execution(e int) {
 		w.cutOut(m.ExecStart[e], run, -1)
 		return
 	}
-	w.cutOut(m.ExecStart[e], run, m.ExecCPU[e])
+	w.cutOut(m.ExecStart[e], run, m.CPU(e))
 }
 
 // locate moves to an execution, whose steps are taken next.

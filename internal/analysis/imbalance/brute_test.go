@@ -306,7 +306,7 @@ func TestWeightsByDefinition(t *testing.T) {
 					continue
 				}
 				ns := m.ExecEnd[e] - m.ExecStart[e]
-				if cpu := m.ExecCPU[e]; cpu >= 0 {
+				if cpu := m.CPU(e); cpu >= 0 {
 					ns = min(ns, cpu)
 				}
 				if p := (pair{weight[m.CFID(cf).String()], float64(ns), id.Node}); !math.IsInf(p.w, 0) {

@@ -185,9 +185,9 @@ func (g *groups) addMade(df model.DF, at order) (x *gathered, made int64) {
 	_, end := m.Creations(df)
 	i := end - 1
 	same := sameGroup{Name: m.DFName[df], Site: m.SiteOf[m.MadeBy[i]]}
-	return g.add(same, at, m.MadeSize[i], func() candidate {
+	return g.add(same, at, m.SizeMade(i), func() candidate {
 		return candidate{CFs: [2]trace.CF{m.CFID(m.MadeBy[i])}, Example: Example{DF: m.DFString(df),
-			Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]), Bytes: m.MadeSize[i]}}
+			Node: int(m.MadeNode[i]), AtNS: g.f.at(m.MadeTime[i]), Bytes: m.SizeMade(i)}}
 	}), m.MadeTime[i]
 }
 

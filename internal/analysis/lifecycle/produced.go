@@ -82,7 +82,7 @@ func (f *finder) findTwice(k *dfFacts) (err error) {
 		}
 		t0, size := model.None, int64(0)
 		if first, end := m.Creations(d.DF); first < end {
-			t0, size = m.MadeTime[first], m.MadeSize[first]
+			t0, size = m.MadeTime[first], m.SizeMade(first)
 		}
 		add(d.DF, order{N: [5]uint64{0, uint64(f.g.Rank()), uint64(i)}}, [2]model.CF{d.First, d.Second}, t0,
 			d.Time, size)
@@ -94,7 +94,7 @@ func (f *finder) findTwice(k *dfFacts) (err error) {
 		if i, ok := f.remade(df, k.destroyed[df]); ok {
 			home := k.home(df)
 			add(df, order{N: [5]uint64{1, home[0], home[1]}}, [2]model.CF(m.MadeBy[i:]), m.MadeTime[i],
-				m.MadeTime[i+1], m.MadeSize[i])
+				m.MadeTime[i+1], m.SizeMade(i))
 		}
 	}
 	f.res.ProducedTwice, err = f.faulty(own)

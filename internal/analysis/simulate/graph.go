@@ -136,10 +136,10 @@ func ownTime(m *model.Model, e int) (own, queued int64) {
 	if off, ok := w.OffOf(e); ok {
 		return end - start - off.Queued, off.Queued
 	}
-	if m.ExecCPU[e] < 0 {
+	if m.CPU(e) < 0 {
 		return end - start, 0
 	}
-	own = min(m.ExecCPU[e]+blocked(m, e), end-start)
+	own = min(m.CPU(e)+blocked(m, e), end-start)
 	return own, end - start - own
 }
 
@@ -205,7 +205,7 @@ func (g *graph) values() {
 	m := g.m
 	g.home, g.size = make([]uint16, len(m.MadeTime)+1), make([]int64, len(m.MadeTime)+1)
 	for i := range m.MadeTime {
-		g.home[i+1], g.size[i+1] = m.MadeNode[i], m.MadeSize[i]
+		g.home[i+1], g.size[i+1] = m.MadeNode[i], m.SizeMade(i)
 	}
 	sent := map[uint32]int{} // of what several nodes keep: to how many it went
 	for i := range m.DFMessages {

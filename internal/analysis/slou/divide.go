@@ -175,7 +175,7 @@ func (d *divider) starve(p Piece) {
 // execution divides the time of an atomic CF: useful as far as its thread had the processor, then what it was
 // off the processor for.
 func (d *divider) execution(e int, v model.Interval) {
-	cf, cpu := d.m.ExecCF[e], d.m.ExecCPU[e]
+	cf, cpu := d.m.ExecCF[e], d.m.CPU(e)
 	d.left, d.useful = v.To-v.From, 0
 	if cpu >= 0 {
 		d.left = cpu
@@ -357,7 +357,7 @@ func (d *divider) uncut(e int, v model.Interval) int64 {
 	if d.cut < len(d.cuts) && d.cuts[d.cut].From < v.To {
 		return -1
 	}
-	if cpu := d.m.ExecCPU[e]; cpu >= 0 {
+	if cpu := d.m.CPU(e); cpu >= 0 {
 		return min(cpu, v.To-v.From)
 	}
 	return v.To - v.From

@@ -52,7 +52,7 @@ var dfs = define("dfs", "A data fragment (DF): a piece of data that tasks read a
 		return Int(int64(r.MadeNode[r.made]))
 	})).to("nodes.node"),
 	size("bytes", "size of that value; null: not recorded", made(func(r aDF) Value {
-		return Int(r.MadeSize[r.made])
+		return Int(r.SizeMade(r.made))
 	})),
 )
 
@@ -67,7 +67,7 @@ var creations = define("creations", "A DF got a value. Most get one; a DF may be
 	}).to("cfs.cf"),
 	integer("node", "where", func(r at) Value { return Int(int64(r.MadeNode[r.i])) }).to("nodes.node"),
 	ns("time_ns", "when", func(r at) Value { return since(r.Model, r.MadeTime[r.i]) }),
-	size("bytes", "its size", func(r at) Value { return Int(r.MadeSize[r.i]) }),
+	size("bytes", "its size", func(r at) Value { return Int(r.SizeMade(r.i)) }),
 )
 
 // Kinds of messages.

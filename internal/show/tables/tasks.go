@@ -96,7 +96,7 @@ var executions = define("executions", "An execution of a CF. Most CFs have one."
 		return between(r.ExecStart[r.i], r.ExecEnd[r.i])
 	}),
 	ns("cpu_ns", "CPU time of its thread; null: not measured", func(r at) Value {
-		return natural(r.ExecCPU[r.i])
+		return natural(r.CPU(r.i))
 	}),
 )
 

@@ -130,7 +130,7 @@ func (g *Graph) edges(list []thing) []GraphEdge {
 			}
 		}
 		for _, i := range g.m.OutputsOf(v.cf) {
-			add(v, thing{df: g.m.DFMade(i)}, edgeOut, m.MadeSize[i])
+			add(v, thing{df: g.m.DFMade(i)}, edgeOut, m.SizeMade(int(i)))
 		}
 	}
 	var out []GraphEdge

@@ -175,7 +175,7 @@ func TestCodes(t *testing.T) {
 				for _, df := range m.Inputs(e) {
 					bytes := int64(0)
 					if i, ok := m.Creation(df, m.ExecStart[e]); ok {
-						bytes = m.MadeSize[i]
+						bytes = m.SizeMade(i)
 					}
 					node(name(df), 0, 0, 0)
 					edge(name(df), code(cf), "in", bytes)
@@ -186,10 +186,10 @@ func TestCodes(t *testing.T) {
 			first, end := m.Creations(model.DF(df))
 			for i := first; i < end && df > 0; i++ {
 				if within(m, m.MadeTime[i], from, to) {
-					node(name(model.DF(df)), 1, 0, m.MadeSize[i])
+					node(name(model.DF(df)), 1, 0, m.SizeMade(i))
 					if m.MadeBy[i] != 0 {
 						node(code(m.MadeBy[i]), 0, 0, 0)
-						edge(code(m.MadeBy[i]), name(model.DF(df)), "out", m.MadeSize[i])
+						edge(code(m.MadeBy[i]), name(model.DF(df)), "out", m.SizeMade(i))
 					}
 				}
 			}

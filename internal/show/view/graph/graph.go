@@ -213,9 +213,9 @@ func (g *Graph) Codes(from, to int64) (*CodeGraph, error) {
 				continue
 			}
 			name := dfs + vertex(m.DFName[df])
-			c.vertex(name).add(m.MadeSize[i])
+			c.vertex(name).add(m.SizeMade(i))
 			if by := m.MadeBy[i]; by != 0 {
-				c.arc(code(by), name, m.MadeSize[i])
+				c.arc(code(by), name, m.SizeMade(i))
 			}
 		}
 	}
@@ -272,7 +272,7 @@ func at[K comparable](m map[K]*amount, k K) *amount {
 // size gives the bytes of the value that a DF had at a time, 0 where not known.
 func (g *Graph) size(df model.DF, t int64) int64 {
 	if i, ok := g.m.Creation(df, t); ok {
-		return g.m.MadeSize[i]
+		return g.m.SizeMade(i)
 	}
 	return 0
 }

@@ -353,7 +353,7 @@ func (e *edges) of(cf model.CF) {
 	for _, i := range m.OutputsOf(cf) {
 		df := m.DFMade(i)
 		if node := e.holder(df, life.Node); m.MadeTime[i] <= e.t && node >= 0 && f.dfBox[df] != 0 {
-			at(e.data, dataEdge{f.dfBox[df], f.cfBox[cf], life.Node, node, edgeOut}).add(m.MadeSize[i])
+			at(e.data, dataEdge{f.dfBox[df], f.cfBox[cf], life.Node, node, edgeOut}).add(m.SizeMade(int(i)))
 		}
 	}
 }
@@ -364,7 +364,7 @@ func (e *edges) input(cf model.CF, df model.DF, life model.Life) {
 	made, ok := m.Creation(df, e.t)
 	if ok && m.MadeTime[made] > e.t {
 		if by := m.MadeBy[made]; by != 0 && f.cfBox[by] != 0 && life.State != model.CFRunning {
-			at(e.order, orderEdge{f.cfBox[by], f.cfBox[cf], edgeWait}).add(m.MadeSize[made])
+			at(e.order, orderEdge{f.cfBox[by], f.cfBox[cf], edgeWait}).add(m.SizeMade(made))
 		}
 		return
 	}

@@ -215,7 +215,7 @@ func relations(g *Graph, f *form, at int64) map[string]amount {
 			if ok && m.MadeTime[i] > at {
 				if by := f.group(f.boxes, f.cfBox[m.MadeBy[i]]); m.MadeBy[i] != 0 && by != "" &&
 					life.State != model.CFRunning {
-					add(m.MadeSize[i], edgeWait, " ", by, " ", box)
+					add(m.SizeMade(i), edgeWait, " ", by, " ", box)
 				}
 			} else if h := holder(df, node); h >= 0 && heap != "" && life.State < model.CFMoving {
 				add(g.size(df, at), edgeIn, " ", heap, "@", h, " ", box, "@", node)
@@ -225,7 +225,7 @@ func relations(g *Graph, f *form, at int64) map[string]amount {
 			df := m.DFMade(i)
 			if h, heap := holder(df, node), f.group(f.heaps, f.dfBox[df]); life.State == model.CFRunning &&
 				m.MadeTime[i] <= at && h >= 0 && heap != "" {
-				add(m.MadeSize[i], edgeOut, " ", box, "@", node, " ", heap, "@", h)
+				add(m.SizeMade(int(i)), edgeOut, " ", box, "@", node, " ", heap, "@", h)
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (g *Graph) count(s fragments.Interval, order []model.CF, groups []TaskGroup
 		seen(boxes[b-1])
 		for _, df := range m.Inputs(e) {
 			if i, ok := m.Creation(df, t); ok {
-				data[int(box[m.MadeBy[i]])*n+b].add(m.MadeSize[i])
+				data[int(box[m.MadeBy[i]])*n+b].add(m.SizeMade(i))
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func TestTasks(t *testing.T) {
 			}
 			for _, df := range m.Inputs(e) {
 				if i, ok := m.Creation(df, m.ExecStart[e]); ok {
-					edge(m.MadeBy[i], cf, "data", m.MadeSize[i])
+					edge(m.MadeBy[i], cf, "data", m.SizeMade(i))
 				}
 			}
 		}

@@ -175,7 +175,7 @@ func (w *teller) input(df model.DF, node int32, start int64) {
 		w.say(start, int(node), 0, df, givenUnknown, m.DFString(df))
 		return
 	}
-	text, args := madeOn, []any{w.sized(df, m.MadeSize[i]), m.MadeNode[i]}
+	text, args := madeOn, []any{w.sized(df, m.SizeMade(i)), m.MadeNode[i]}
 	if by := m.MadeBy[i]; by != 0 {
 		text, args = madeBy, append(args, m.CFString(by))
 	}
@@ -216,7 +216,7 @@ func (w *teller) runs(s *CFStory, cf model.CF) {
 		}
 		ns := max(m.EndOf(e)-m.ExecStart[e], 0)
 		s.TotalNS += ns
-		if cpu := m.ExecCPU[e]; cpu >= 0 {
+		if cpu := m.CPU(e); cpu >= 0 {
 			r.CPUNS = &cpu
 		}
 		if len(s.Runs) < runsShown {
@@ -273,7 +273,7 @@ func (w *teller) outputs(s *CFStory, cf model.CF) {
 		if len(s.Outputs) < listShown {
 			s.Outputs = append(s.Outputs, w.dfRef(df, m.MadeTime[i]))
 		}
-		name, node := w.sized(df, m.MadeSize[i]), int(m.MadeNode[i])
+		name, node := w.sized(df, m.SizeMade(int(i))), int(m.MadeNode[i])
 		if users, count := w.users(df, namesShown); count > 0 {
 			w.say(m.MadeTime[i], node, users[0], df, makesFor, name, w.cfs(users, count))
 		} else {

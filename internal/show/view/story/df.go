@@ -62,15 +62,15 @@ func (w *teller) makings(s *DFStory, df model.DF) {
 	first, end := m.Creations(df)
 	for i := first; i < end; i++ {
 		if i == first {
-			s.Bytes, s.Producer = m.MadeSize[i], w.refOrNil(m.MadeBy[i])
+			s.Bytes, s.Producer = m.SizeMade(i), w.refOrNil(m.MadeBy[i])
 		}
 		node := int(m.MadeNode[i])
 		text := w.text(dfMade, node)
 		if by := m.MadeBy[i]; by != 0 {
 			text = w.text(dfMadeBy, m.CFString(by), node)
 		}
-		if m.MadeSize[i] > 0 {
-			text = fmt.Sprintf("%s: %s", text, w.bytes(m.MadeSize[i]))
+		if m.SizeMade(i) > 0 {
+			text = fmt.Sprintf("%s: %s", text, w.bytes(m.SizeMade(i)))
 		}
 		w.tell(m.MadeTime[i], node, m.MadeBy[i], 0, dfMade, func() string { return text })
 	}

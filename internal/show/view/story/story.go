@@ -152,7 +152,7 @@ func (w *teller) refs(list []model.CF, count int) (out []CFRef, more int) {
 func (w *teller) dfRef(df model.DF, t int64) DFRef {
 	r := DFRef{DF: w.m.DFKey(df), Title: w.m.DFString(df)}
 	if i, ok := w.m.Creation(df, t); ok {
-		r.Bytes, r.Producer = w.m.MadeSize[i], w.refOrNil(w.m.MadeBy[i])
+		r.Bytes, r.Producer = w.m.SizeMade(i), w.refOrNil(w.m.MadeBy[i])
 	}
 	r.Consumers, r.ConsumersMore = w.refs(w.users(df, usersShown))
 	return r

@@ -77,7 +77,7 @@ func (t *Timeline) wait(e int, df model.DF) Arrow {
 		a.T0 = t.at(s.End)
 	}
 	if i, ok := m.Creation(df, start); ok {
-		a.FromNode, a.Bytes, a.Producer = int(m.MadeNode[i]), m.MadeSize[i], t.CFKey(m.MadeBy[i])
+		a.FromNode, a.Bytes, a.Producer = int(m.MadeNode[i]), m.SizeMade(i), t.CFKey(m.MadeBy[i])
 		a.FromLane = t.maker(i, int32(m.MadeNode[i]))
 	}
 	if a.FromNode >= 0 && a.ToNode >= 0 && a.FromNode != a.ToNode {
