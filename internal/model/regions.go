@@ -50,6 +50,9 @@ type Thread struct {
 	Locks       []LockEvent
 	Sends       []Send
 	Receives    []Receive
+	// Since tells of sends that are MPI_Win_complete's signal when the last transfer of the epoch to the
+	// receiver's window ended; those that had none are missing.
+	Since map[int32]int64
 
 	Open  int // visits that were never left
 	Stray int // exits of regions that were not entered
@@ -236,7 +239,7 @@ func (s *stream) region(t int64, kind trace.Kind, a []uint64) {
 		r.done.add(completion{top, a[0]})
 	case trace.KindSent:
 		r.sends.add(Send{Visit: top, Done: -1, Peer: node32(a[0]), Bytes: length(a[1]), Tag: int32(int64(a[2])),
-			Comm: a[3], Number: a[4], Since: None})
+			Comm: a[3], Number: a[4]})
 	case trace.KindReceived:
 		if int32(int64(a[2])) == tagBegun {
 			r.ends(t-length(a[5]), top)

@@ -49,9 +49,6 @@ type Send struct {
 	Comm   uint64
 	Bytes  int64
 	Number uint64 // 0: it is complete when Visit is
-	// of MPI_Win_complete's signal: when the last transfer of the epoch to the receiver's window ended; None:
-	// there was none
-	Since int64
 }
 
 // Receive is a message that a thread has received.
@@ -154,7 +151,10 @@ func (t *Thread) lastTransfers() {
 			}
 		}
 		if at, ok := last[s.Peer]; ok && at >= opened[s.Visit] {
-			s.Since = at
+			if t.Since == nil {
+				t.Since = map[int32]int64{}
+			}
+			t.Since[int32(i)] = at
 		}
 	}
 }

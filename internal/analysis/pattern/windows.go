@@ -38,11 +38,14 @@ func (s *search) awaitSignal(l *model.Letter, all []stall) []stall {
 		if v, ok := slices.BinarySearch(to.Enter, receive.Posted); ok && v < int(receive.Visit) {
 			wait(int32(v), "late-post", sent)
 		}
-	case send.Completed() && send.Since != model.None:
-		wait(receive.Visit, "early-wait", min(send.Since, sent))
-		wait(receive.Visit, "late-complete", sent)
 	case send.Completed():
-		wait(receive.Visit, "early-wait", sent)
+		since, ok := from.Since[l.Send]
+		if !ok {
+			wait(receive.Visit, "early-wait", sent)
+			break
+		}
+		wait(receive.Visit, "early-wait", min(since, sent))
+		wait(receive.Visit, "late-complete", sent)
 	}
 	return all
 }
