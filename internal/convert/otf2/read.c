@@ -309,7 +309,8 @@ int wso_read(const char *anchor, int fd) {
     if (!r.out) return -1;
     setvbuf(r.out, NULL, _IOFBF, 1 << 20);
     struct rlimit limit;
-    if (getrlimit(RLIMIT_DATA, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most_memory)) {
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 &&
+        (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most_memory)) {
         limit.rlim_cur = most_memory;
         setrlimit(RLIMIT_DATA, &limit); /* else there is no limit */
     }

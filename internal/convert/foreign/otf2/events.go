@@ -152,7 +152,7 @@ func (t *thread) enter(ref uint64) error {
 		return t.enterConstruct(v)
 	}
 	switch {
-	case t.n.omp == nil && t.free && t.since < t.last: // only now is it known that there was something to wait for
+	case t.n.omp == nil && t.free && t.since < t.last: // only now is it known that there was something to wait
 		t.s.Emit(t.since, trace.KindEntered, uint64(t.n.idleSite()))
 		t.emit(trace.KindExited, uint64(t.n.idleSite()))
 	case t.n.omp != nil && t.now == nil:

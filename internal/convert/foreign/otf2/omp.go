@@ -14,13 +14,14 @@ import (
 
 // OpenMP: archives with teams of threads become what sdk/omp records, which says more about the ideas.
 //
-// What a thread executes is a stack of frames: a task, and the parts of constructs within it. Each is a CF, of
-// which only the top one may run. Where a thread goes to another frame, the execution of the one that it leaves
-// ends; it has another when the thread comes back. Between the two it may wait, for a barrier, its children or
-// the end of a region: a DF is the reason, made by what ended last.
+// What a thread executes is a stack of frames: a task, and the parts of constructs within it. Each is a CF,
+// of which only the top one may run. Where a thread goes to another frame, the execution of the one that it
+// leaves ends; it has another when the thread comes back. Between the two it may wait, for a barrier, its
+// children or the end of a region: a DF is the reason, made by what ended last.
 //
-// The events of a process come in the order of time, so no more is kept than what is open. An archive does not
-// tell the depend clauses of tasks, nor the chunks of loops. Regions of OpenMP are no regions of the trace.
+// The events of a process come in the order of time, so no more is kept than what is open. An archive does
+// not tell the depend clauses of tasks, nor the chunks of loops. Regions of OpenMP are no regions of the
+// trace.
 
 var oneAsFloat = math.Float64bits(1)
 
@@ -51,8 +52,8 @@ func newOpenMP(n *foreign.Node) *openMP {
 // teamKey is one of the parallel regions that a team has executed: how many it had begun, at each thread.
 type teamKey struct{ comm, number uint64 }
 
-// task names an explicit task: its team, the thread that made it and its number there. Those with number 0 are
-// implicit.
+// task names an explicit task: its team, the thread that made it and its number there. Those with number 0
+// are implicit.
 type task struct{ team, thread, number uint64 }
 
 // team executes a parallel region.

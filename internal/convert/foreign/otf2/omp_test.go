@@ -113,8 +113,8 @@ func TestOpenMPHalf(t *testing.T) {
 		want   string
 	}{
 		"no ends": {[]event{at(10, records.Enter, 9), at(10, records.Fork, omp), at(10, records.TeamBegin, team),
-			at(11, records.TeamBegin, team), at(11, records.TaskCreate, team, 1, 1), at(10, records.TaskSwitch, team, 1, 1),
-			at(10, records.Enter, 12)}, `0 serial code at the start, execution 1: 0-1
+			at(11, records.TeamBegin, team), at(11, records.TaskCreate, team, 1, 1),
+			at(10, records.TaskSwitch, team, 1, 1), at(10, records.Enter, 12)}, `0 serial code at the start, execution 1: 0-1
 0 parallel region p.c:3, execution 1: 1-6, by serial code at the start
 0 parallel p.c:3, execution 1: 2-5, by parallel region p.c:3
 0 task, execution 1: 5-6, by parallel p.c:3
@@ -128,8 +128,8 @@ func TestOpenMPHalf(t *testing.T) {
 1 parallel, execution 1: 5-6
 1 task, execution 1: 6-6
 `},
-		"no team": {[]event{at(10, records.Enter, 0), at(11, records.Enter, 12), at(11, records.TaskCreate, team, 0, 1),
-			at(11, records.Leave, 12), at(11, records.Fork, omp), at(11, records.Join, omp)},
+		"no team": {[]event{at(10, records.Enter, 0), at(11, records.Enter, 12),
+			at(11, records.TaskCreate, team, 0, 1), at(11, records.Leave, 12), at(11, records.Fork, omp), at(11, records.Join, omp)},
 			`0 serial code at the start, execution 1: 0-0
 1 thread, execution 1: 1-3
 `},

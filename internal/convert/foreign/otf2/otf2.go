@@ -7,8 +7,8 @@
 // and one-sided transfers are those of traces that whyslow mpi records, so the same patterns are found.
 // Processes are numbered as the ranks of MPI's first communicator.
 //
-// An archive with teams of OpenMP threads becomes what whyslow omp records: threads execute CFs; see omp.go. In
-// others, threads that are not the first of their process are idle where they are in no region; see idle.
+// An archive with teams of OpenMP threads becomes what whyslow omp records: threads execute CFs; see omp.go.
+// In others, threads that are not the first of their process are idle where they are in no region; see idle.
 //
 // An archive may have been made to do harm. What is defined and what is open at a time is bounded.
 //
