@@ -42,8 +42,7 @@ Breakpoints and holds are saved and set again the next time, unless the commands
 function. For this, C++ code is compiled with debug information and, unless -O says otherwise,
 without optimization.
 
-Under mpirun, rank 0 takes the commands or shows the page, and all ranks obey. An editor needs all nodes in
-one process.
+Under mpirun, rank 0 takes the commands, shows the page or speaks with the editor, and all ranks obey.
 
 Time during which the program was stopped is W.debug in the report. The flags of 'whyslow run' work
 here too: --order or --fuzz-order debugs a recorded or random order.
@@ -81,10 +80,6 @@ func (o *runOptions) checkDebug(f *pflag.FlagSet, c *crew.Crew) error {
 	}
 	if o.debug.page {
 		o.live.on = true
-	}
-	if c.Many() && o.debug.dap {
-		return console.Misuse("debug: --dap needs all nodes in one process: leave out mpirun and use -n %d",
-			c.Size())
 	}
 	if o.debug.page && (o.debug.dap || o.debug.commands != "") || o.debug.dap && o.debug.commands != "" {
 		return console.Misuse("debug: --page, --dap and --commands: choose one")

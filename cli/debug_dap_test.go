@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-dap"
@@ -30,10 +31,16 @@ type dapClient struct {
 // debugs starts an adapter for a program, in a folder of its own, where its trace is t.
 func debugs(t *testing.T, home, program string, args ...string) *dapClient {
 	t.Helper()
-	c := &dapClient{T: t, stderr: new(bytes.Buffer), kinds: map[string]int{}}
 	args = append([]string{"debug", "--dap", "-q", "-w", "1", "-o", "t", program}, args...)
-	c.cmd = exec.Command(filepath.Join(home, "bin", "whyslow"), args...)
-	c.cmd.Dir = t.TempDir()
+	cmd := exec.Command(filepath.Join(home, "bin", "whyslow"), args...)
+	cmd.Dir = t.TempDir()
+	return editorOf(t, cmd)
+}
+
+// editorOf starts an adapter.
+func editorOf(t *testing.T, cmd *exec.Cmd) *dapClient {
+	t.Helper()
+	c := &dapClient{T: t, stderr: new(bytes.Buffer), kinds: map[string]int{}, cmd: cmd}
 	c.cmd.Stderr = c.stderr
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -47,8 +54,35 @@ func debugs(t *testing.T, home, program string, args ...string) *dapClient {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.cmd.Process.Kill() }) // it may be no more
+	t.Cleanup(func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) }) // it may be no more; mpirun ends its ranks
 	return c
+}
+
+// initialized has the adapter initialized.
+func (c *dapClient) initialized() (can dap.Capabilities) {
+	c.Helper()
+	var r dap.InitializeResponse
+	c.does("initialize", dap.InitializeRequestArguments{AdapterID: "whyslow"}, &r)
+	if _, ok := c.read().(*dap.InitializedEvent); !ok {
+		c.Fatal("it is not initialized")
+	}
+	return r.Body
+}
+
+// ends reads all messages that are left, and gives the exit code.
+func (c *dapClient) ends() int {
+	c.Helper()
+	for {
+		m, err := c.message()
+		if err != nil || m == nil {
+			break
+		}
+	}
+	_ = c.cmd.Wait() // the exit code tells
+	if c.kinds["TerminatedEvent"] != 1 {
+		c.Errorf("the end was told %d times", c.kinds["TerminatedEvent"])
+	}
+	return c.cmd.ProcessState.ExitCode()
 }
 
 // message gives the next message, which conforms to the protocol's schema and has consecutive numbers.
@@ -151,13 +185,9 @@ func TestDebugAdapter(t *testing.T) {
 	}
 	c := debugs(t, lunaHome(t), program, "1")
 
-	var can dap.InitializeResponse
-	c.does("initialize", dap.InitializeRequestArguments{AdapterID: "whyslow"}, &can)
-	if !can.Body.SupportsFunctionBreakpoints || !can.Body.SupportsSetVariable || !can.Body.SupportsLogPoints {
-		t.Errorf("it can %+v", can.Body)
-	}
-	if _, ok := c.read().(*dap.InitializedEvent); !ok {
-		t.Fatal("it is not initialized")
+	can := c.initialized()
+	if !can.SupportsFunctionBreakpoints || !can.SupportsSetVariable || !can.SupportsLogPoints {
+		t.Errorf("it can %+v", can)
 	}
 	c.does("launch", map[string]any{"stopOnEntry": true}, &dap.LaunchResponse{})
 	var set dap.SetBreakpointsResponse
@@ -240,11 +270,8 @@ func TestDebugAdapter(t *testing.T) {
 	c.does("continue", dap.ContinueArguments{}, &dap.ContinueResponse{})
 	c.stopped("breakpoint", "a[4]")
 	c.does("continue", dap.ContinueArguments{}, &dap.ContinueResponse{})
-	if m, ok := c.read().(*dap.TerminatedEvent); !ok {
-		t.Errorf("the end is told by %+v", m)
-	}
-	if err := c.cmd.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, c.stderr)
+	if code := c.ends(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, c.stderr)
 	}
 	if !strings.Contains(c.output, "3 11\n") {
 		t.Errorf("the program printed %q", c.output)

@@ -164,9 +164,7 @@ func TestDebuggerEnds(t *testing.T) {
 		t.Run("editor "+name, func(t *testing.T) {
 			t.Parallel()
 			c := debugs(t, home, program)
-			var can dap.InitializeResponse
-			c.does("initialize", dap.InitializeRequestArguments{AdapterID: "whyslow"}, &can)
-			c.read()
+			c.initialized()
 			c.does("launch", map[string]any{}, &dap.LaunchResponse{})
 			c.does("configurationDone", nil, &dap.ConfigurationDoneResponse{})
 			for c.output != "ready\n" {
@@ -194,14 +192,7 @@ func TestDebuggerEnds(t *testing.T) {
 			}
 			c.stopped("step", "has ended")
 			end(c)
-			for {
-				m, err := c.message()
-				if err != nil || m == nil {
-					break
-				}
-			}
-			_ = c.cmd.Wait() // the exit code tells
-			if code := c.cmd.ProcessState.ExitCode(); code != console.Interrupted || c.kinds["TerminatedEvent"] != 1 {
+			if code := c.ends(); code != console.Interrupted {
 				t.Errorf("exit code %d, messages %v\n%s", code, c.kinds, c.stderr)
 			}
 			kept(t, filepath.Join(c.cmd.Dir, "t"), 5)

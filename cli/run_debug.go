@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -12,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"github.com/whyslow/whyslow/internal/console"
 	"github.com/whyslow/whyslow/internal/model"
-	"github.com/whyslow/whyslow/internal/run/cpp"
+	"github.com/whyslow/whyslow/internal/run/crew"
 	"github.com/whyslow/whyslow/internal/run/debug"
 	"github.com/whyslow/whyslow/internal/run/debug/browser"
 	"github.com/whyslow/whyslow/internal/run/debug/editor"
@@ -38,23 +38,27 @@ func (o *debugOptions) forPage() api.Debugger {
 // debugging is a run that is debugged.
 type debugging struct {
 	d       *debug.Debugger
-	session *terminal.Session // nil: an editor debugs
-	library *cpp.Library
-	served  chan struct{} // closed when the editor knows everything
-	output  func()        // brings out what the program has printed
+	session *terminal.Session // nil: an editor debugs, or the page
+	editor  *editor.Server    // nil: no editor debugs
+	served  chan struct{}     // closed when nobody is to be told of stops any more
+	output  func()            // brings out what the program has printed
 }
 
 // begin starts to debug a run that is about to begin; quit ends one of one process. Of many processes, that
 // of node 0 alone speaks with people.
-func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Config, program string,
+func (o *debugOptions) begin(ctx context.Context, voice *crew.Voice, cfg *engine.Config, program string,
 	quit func()) (*debugging, error) {
-	g := &debugging{library: cfg.Library, served: make(chan struct{}), output: func() {}}
+	std := voice.IO
+	g := &debugging{served: make(chan struct{}), output: func() {}}
 	opt := debug.Options{Program: cfg.Program, Session: cfg.Session, Under: cfg.Gate, AtEntry: true}
 	if cfg.Part != nil {
 		opt.Node, opt.Nodes = cfg.Part.Node, cfg.Nodes
 	}
 	if opt.Node != 0 {
 		close(g.served)
+		if o.dap { // standard output is the editor's
+			voice.Divert(func(*os.File) io.Writer { return os.Stderr })
+		}
 		var err error
 		g.d, err = debug.New(ctx, opt)
 		cfg.Gate, cfg.DescribeDFs = g.d, true
@@ -65,10 +69,9 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 		return nil, badInput(err)
 	}
 	say := func(line string) { fmt.Fprintln(std.Err, line) }
-	var server *editor.Server
 	switch {
 	case o.dap:
-		say = func(line string) { server.Print("console", line+"\n") }
+		say = func(line string) { g.editor.Print("console", line+"\n") }
 	case o.page:
 		say = o.browser.Log
 	}
@@ -105,34 +108,17 @@ func (o *debugOptions) begin(ctx context.Context, std console.IO, cfg *engine.Co
 		close(g.served)
 		return g, nil
 	}
-	out, printed, err := divert()
-	if err != nil {
+	if opt.Nodes > 1 {
+		voice.Divert(func(was *os.File) io.Writer {
+			g.editor = editor.New(g.d, std.In, was, quit)
+			return g.editor
+		})
+	} else if err := g.divert(std.In, quit); err != nil {
 		return nil, badInput(err)
-	}
-	server = editor.New(g.d, std.In, out, quit)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		defer printed.Close()
-		b := make([]byte, 1<<16)
-		for n, err := 0, error(nil); err == nil; {
-			if n, err = printed.Read(b); n > 0 {
-				server.Print("stdout", string(b[:n]))
-			}
-		}
-	}()
-	g.output = func() {
-		flush(g.library, time.Second)
-		if unix.Dup3(int(out.Fd()), 1, 0) == nil { // then the pipe ends, unless a child of the program has it
-			select {
-			case <-read:
-			case <-time.After(time.Second):
-			}
-		}
 	}
 	go func() {
 		defer close(g.served)
-		server.Serve()
+		g.editor.Serve()
 	}()
 	return g, nil
 }
@@ -161,24 +147,47 @@ func (g *debugging) wrong() error {
 	return badInput(g.session.Wrong())
 }
 
-// divert has what is written to standard output come out of a pipe, and returns where standard output was.
-func divert() (out, printed *os.File, err error) {
+// divert has an editor debug, over standard output as it is now. What is written there later, the editor shows.
+func (g *debugging) divert(in io.Reader, quit func()) error {
 	was, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	printed, w, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer w.Close()
-	return os.NewFile(uintptr(was), "standard output"), printed, unix.Dup3(int(w.Fd()), 1, 0)
+	g.editor = editor.New(g.d, in, os.NewFile(uintptr(was), "standard output"), quit)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer printed.Close()
+		_, _ = io.Copy(g.editor, printed) // it ends with the pipe
+	}()
+	g.output = func() {
+		if unix.Dup3(was, 1, 0) == nil { // then the pipe ends, unless a child of the program has it
+			select {
+			case <-read:
+			case <-time.After(time.Second):
+			}
+		}
+	}
+	return unix.Dup3(int(w.Fd()), 1, 0)
+}
+
+// over tells an editor that the run is over, once it has all output.
+func (g *debugging) over() {
+	if g == nil || g.editor == nil {
+		return
+	}
+	g.output()
+	g.editor.Terminated()
 }
 
 // end tells what run.json is to have about what was done to the run. Who waits for a typed command is left
 // alone.
 func (g *debugging) end() map[string]string {
-	g.output()
 	g.d.End()
 	<-g.served
 	settings := map[string]string{}

@@ -224,7 +224,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	defer quit()
 	var debugged *debugging
 	if o.debug != nil {
-		if debugged, err = o.debug.begin(runCtx, io, &cfg, o.source.file, quit); err != nil {
+		if debugged, err = o.debug.begin(runCtx, voice, &cfg, o.source.file, quit); err != nil {
 			return errors.Join(err, r.rec.End(err, err), voice.End())
 		}
 	}
@@ -239,8 +239,10 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	}
 	after := afterRun(ctx)
 	if c.Many() && errors.Is(runErr, engine.ErrInterrupted) {
-		return r.rec.Interrupted(voice, func() { sayInterrupted(io, res) },
-			func() { flush(cfg.Library, recording.Grace) }, runErr)
+		return r.rec.Interrupted(voice, func() { sayInterrupted(io, res) }, func() {
+			flush(cfg.Library, recording.Grace)
+			debugged.over()
+		}, runErr)
 	}
 	closeLibrary(cfg.Library, runErr, cfg.Warn)
 	if folderErr == nil {
@@ -272,6 +274,7 @@ func runProgram(ctx context.Context, std console.IO, c *crew.Crew, o *runOptions
 	if c.Many() {
 		endErr = r.part(ctx, after, std, endErr)
 	}
+	debugged.over()
 	if !c.Speaks() {
 		return nil
 	}

@@ -60,6 +60,14 @@ func (v *Voice) Connect() func(deliver func(*transport.Message)) transport.Netwo
 	return v.out.connect(v.crew)
 }
 
+// Divert has what the program prints, and this one of many processes would write, go to another writer, made by
+// to from standard output as it was.
+func (v *Voice) Divert(to func(was *os.File) io.Writer) {
+	v.out.writing.Lock()
+	defer v.out.writing.Unlock()
+	v.out.out = to(v.stdout.was)
+}
+
 // End brings to rank 0 what was printed last. All ranks call it.
 func (v *Voice) End() error {
 	if v.out == nil {

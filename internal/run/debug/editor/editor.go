@@ -78,6 +78,15 @@ func (s *Server) Print(category, text string) {
 	s.send(&dap.OutputEvent{Event: event("output"), Body: dap.OutputEventBody{Category: category, Output: text}})
 }
 
+// Write implements io.Writer: the editor shows what the program prints. It never fails.
+func (s *Server) Write(text []byte) (int, error) {
+	s.Print("stdout", string(text))
+	return len(text), nil
+}
+
+// Terminated tells the editor that the program has ended and printed everything.
+func (s *Server) Terminated() { s.send(&dap.TerminatedEvent{Event: event("terminated")}) }
+
 // Serve obeys the editor until it disconnects, and tells it about stops until the run is over.
 func (s *Server) Serve() {
 	go s.obeyAll()
@@ -85,7 +94,6 @@ func (s *Server) Serve() {
 	for stop := range s.d.Stops() {
 		switch stop.Reason {
 		case debug.Ended:
-			s.send(&dap.TerminatedEvent{Event: event("terminated")})
 			return
 		case debug.Entry:
 			if first {
