@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	signals "os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -197,5 +198,53 @@ func TestDebuggerEnds(t *testing.T) {
 			}
 			kept(t, filepath.Join(c.cmd.Dir, "t"), 5)
 		})
+	}
+}
+
+// TestDebuggerLeavesQueues: a stop takes few of many queued CFs from their queue, and they go on in their order.
+func TestDebuggerLeavesQueues(t *testing.T) {
+	if !canRun {
+		t.Skip("built without the engine")
+	}
+	const n = 25_000
+	home, dir := lunaHome(t), manyDir(t, map[string]string{"many.fa": `
+C++ sub one(int i) ${{ std::printf("%d\n", i); $}}
+sub main(int n)
+{
+    for i = 0 .. n - 1
+        cf t[i]: one(i);
+}
+`, "look.txt": "break t[5]\ncontinue\nstep\nstep\ncfs\nbreak t[15000]\ncontinue\nstep\nstep t[15002]\nclear\n" +
+		"hold t[20000]\ncontinue\nrelease t[20000]\ncontinue\n", "quit.txt": "until t[5]\nquit\n"})
+	stdout, stderr := must(t, dir, home, 0,
+		fmt.Sprintf("whyslow debug -q -w 1 --commands look.txt many.fa %d", n))
+	got := strings.Fields(stdout)
+	at := map[string]int{}
+	for i, line := range got {
+		at[line] = i
+	}
+	if len(got) != n || len(at) != n || at["15002"] > at["15001"] || at["20000"] != n-1 {
+		t.Errorf("%d lines, %d of them differ; 15002 is at %d, 15001 at %d, 20000 at %d", len(got), len(at),
+			at["15002"], at["15001"], at["20000"])
+	}
+	// What the worker holds when the program goes on comes before what was kept.
+	late := 0
+	for i := range n {
+		if d := at[strconv.Itoa(i)] - i; d > 1 || i < 15000 && d < -1 {
+			late++
+		}
+	}
+	if late > 10 {
+		t.Errorf("%d of %d CFs did not run in their order", late, n)
+	}
+	kept := strings.Count(stderr, "\nkept ")
+	if kept > 10_100 || !strings.Contains(stderr, "\nqueued ") {
+		t.Errorf("%d of %d CFs are kept, queued ones are shown: %v", kept, n, strings.Contains(stderr, "\nqueued "))
+	}
+	must(t, dir, home, console.Interrupted,
+		fmt.Sprintf("whyslow debug -w 2 --commands quit.txt -o t many.fa %d", n))
+	out, _ := must(t, dir, home, 0, "whyslow doctor t")
+	if !strings.Contains(out, "consistent: no contradictions") {
+		t.Errorf("whyslow doctor says\n%s", out)
 	}
 }

@@ -120,8 +120,8 @@ sub main()
 	}
 }
 
-// TestMPIDebugAdapter: an editor debugs a program under mpirun, through rank 0: it stops at a CF of another rank,
-// sees and changes what that gets, steps it, and shows what all ranks print.
+// TestMPIDebugAdapter: an editor debugs a program under mpirun, through rank 0: it stops at a CF of another
+// rank, sees and changes what that gets, steps it, and shows what all ranks print.
 func TestMPIDebugAdapter(t *testing.T) {
 	needMPI(t)
 	t.Parallel()
@@ -149,7 +149,7 @@ sub main()
 	c.initialized()
 	c.does("launch", map[string]any{"stopOnEntry": true}, &dap.LaunchResponse{})
 	var set dap.SetBreakpointsResponse
-	c.does("setBreakpoints", dap.SetBreakpointsArguments{Source: dap.Source{Path: filepath.Join(dir, "chain.fa")},
+	c.does("setBreakpoints", dap.SetBreakpointsArguments{Source: dap.Source{Path: "chain.fa"},
 		Breakpoints: []dap.SourceBreakpoint{{Line: 9, Condition: "i == 2"}}}, &set)
 	var functions dap.SetFunctionBreakpointsResponse
 	c.does("setFunctionBreakpoints", dap.SetFunctionBreakpointsArguments{Breakpoints: []dap.FunctionBreakpoint{
@@ -166,7 +166,9 @@ sub main()
 	var threads dap.ThreadsResponse
 	c.does("threads", nil, &threads)
 	if !slices.Contains(threads.Body.Threads, dap.Thread{Id: at.ThreadId, Name: "turn[2] (kept)"}) ||
-		!slices.ContainsFunc(threads.Body.Threads, func(x dap.Thread) bool { return x.Name == "turn[3] (waiting)" }) {
+		!slices.ContainsFunc(threads.Body.Threads, func(x dap.Thread) bool {
+			return x.Name == "turn[3] (waiting)"
+		}) {
 		t.Errorf("threads: %+v", threads.Body.Threads)
 	}
 	var stack dap.StackTraceResponse
@@ -196,7 +198,8 @@ sub main()
 		t.Errorf("variables: %v", values)
 	}
 	var value dap.EvaluateResponse
-	c.does("evaluate", dap.EvaluateArguments{FrameId: stack.Body.StackFrames[0].Id, Expression: "x[2] + i"}, &value)
+	c.does("evaluate", dap.EvaluateArguments{FrameId: stack.Body.StackFrames[0].Id, Expression: "x[2] + i"},
+		&value)
 	if value.Body.Result != "42" {
 		t.Errorf("x[2] + i is %s", value.Body.Result)
 	}

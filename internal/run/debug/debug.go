@@ -8,6 +8,9 @@
 // runs to its end. So a stop is complete once no worker is in user code any more. A step lets one CF go on up
 // to the end of its execution. Whatever is held stays kept when the rest goes on.
 //
+// However many CFs are queued, a stop takes few of them from the queues (mostKept), and going on looks at
+// these alone.
+//
 // # Many processes
 //
 // Each process of a run under MPI has a debugger for the CFs and DFs there. That of node 0 is the one that
@@ -101,7 +104,9 @@ type Debugger struct {
 	stopped   []trace.Span
 	changed   []string
 	onChanged *prof.UserEvent                // onChanged; nil: there is no session
-	kept      []*engine.Execution            // in the order in which they came
+	kept      []*engine.Execution            // in the order in which they came, but for
+	held      []*engine.Execution            // those that a hold keeps
+	came      int                            // how many were kept since the stop, and are
 	unseen    map[trace.CF]bool              // kept, and breakpoints were not looked at
 	later     map[trace.CF]*engine.Execution // that Under keeps
 	points    []*Point
@@ -318,7 +323,7 @@ func (d *Debugger) admit(x *engine.Execution) bool {
 	came, moved := d.underWay[x.CF]
 	goes := d.goes(x, !came.looked)
 	if !goes {
-		d.kept = append(d.kept, x)
+		d.keep(x)
 	}
 	if moved {
 		delete(d.underWay, x.CF)
@@ -344,19 +349,65 @@ func (d *Debugger) goes(x *engine.Execution, unseen bool) bool {
 	return !d.paused && !d.isHeld(x) && !d.comesAfter(x)
 }
 
+// mostKept is how many CFs a stop takes from the queues of a process.
+const mostKept = 10_000
+
+// keep keeps an execution. Once a stop has enough of them, the queues are left alone.
+func (d *Debugger) keep(x *engine.Execution) {
+	if d.isHeld(x) {
+		d.held = append(d.held, x)
+	} else {
+		d.kept = append(d.kept, x)
+	}
+	if d.paused {
+		d.came++
+		d.leaveQueued()
+	}
+}
+
+func (d *Debugger) leaveQueued() { d.ctl.LeaveQueued(d.paused && d.came >= mostKept) }
+
+// find finds a kept execution, in one of the lists.
+func (d *Debugger) find(fits func(x *engine.Execution) bool) (list *[]*engine.Execution, at int) {
+	for _, list := range []*[]*engine.Execution{&d.kept, &d.held} {
+		if i := slices.IndexFunc(*list, fits); i >= 0 {
+			return list, i
+		}
+	}
+	return nil, -1
+}
+
+// take takes a kept execution of a CF out of its list; nil: it is not kept.
+func (d *Debugger) take(cf trace.CF) *engine.Execution {
+	return d.takeAt(d.find(func(x *engine.Execution) bool { return x.CF == cf }))
+}
+
+func (d *Debugger) takeAt(list *[]*engine.Execution, at int) *engine.Execution {
+	if list == nil {
+		return nil
+	}
+	x := (*list)[at]
+	*list = slices.Delete(*list, at, at+1)
+	delete(d.unseen, x.CF)
+	d.came--
+	d.leaveQueued()
+	return x
+}
+
 // letGo lets what is kept go on, in the order in which it came, up to a stop.
 func (d *Debugger) letGo() (list []*engine.Execution) {
 	all := d.kept
-	d.kept = nil
+	d.kept, d.came = nil, 0
 	for _, x := range all {
 		unseen := d.unseen[x.CF]
 		delete(d.unseen, x.CF)
 		if !d.goes(x, unseen) {
-			d.kept = append(d.kept, x)
+			d.keep(x)
 			continue
 		}
 		list = append(list, d.anywhere(x))
 	}
+	d.leaveQueued()
 	return list
 }
 
@@ -502,23 +553,26 @@ func (d *Debugger) Quiet() ([]*engine.Execution, bool) {
 	switch {
 	case d.stepping != 0:
 		d.stepWaits()
-	case len(d.kept) > 0 && !d.paused:
-		d.stop(onlyHeld(len(d.kept)))
-	case len(d.kept)+len(d.later) == 0 && !d.toldStuck:
+	case d.keeps() > 0 && !d.paused:
+		d.stop(onlyHeld(d.keeps()))
+	case d.keeps()+len(d.later) == 0 && !d.toldStuck:
 		if left := d.ctl.Left(); left != nil {
 			d.toldStuck = true
 			d.paused = false
 			d.stop(stuck(left))
 		}
 	}
-	return nil, len(d.kept) > 0 ||
+	return nil, d.keeps() > 0 ||
 		d.paused && (len(d.later) > 0 || d.toldStuck || d.since != 0 && d.ctl.Left() != nil)
 }
+
+// keeps is how many CFs are kept.
+func (d *Debugger) keeps() int { return len(d.kept) + len(d.held) }
 
 // stepWaits ends a step of a CF that cannot go on.
 func (d *Debugger) stepWaits() {
 	why := "it waits for its inputs, or for its turn"
-	if slices.ContainsFunc(d.kept, func(x *engine.Execution) bool { return x.CF == d.stepping }) {
+	if _, at := d.find(func(x *engine.Execution) bool { return x.CF == d.stepping }); at >= 0 {
 		why = "it is held"
 	}
 	d.stop(Stop{Reason: Stepped, Text: why, CF: d.stepping})
@@ -549,7 +603,5 @@ func (d *Debugger) next() []*engine.Execution {
 	if i < 0 || d.paused {
 		return nil
 	}
-	x := d.kept[i]
-	d.kept = slices.Delete(d.kept, i, i+1)
-	return []*engine.Execution{d.anywhere(x)}
+	return []*engine.Execution{d.anywhere(d.takeAt(&d.kept, i))}
 }

@@ -28,8 +28,8 @@ func (d *Debugger) States(most int) (list []CFState, err error) {
 
 func (d *Debugger) states(most int) (list []CFState, err error) {
 	err = d.do(func() []*engine.Execution {
-		kept := make(map[trace.CF]*engine.Execution, len(d.kept))
-		for _, x := range d.kept {
+		kept := make(map[trace.CF]*engine.Execution, d.keeps())
+		for _, x := range slices.Concat(d.kept, d.held) {
 			kept[x.CF] = x
 		}
 		for _, s := range d.ctl.CFs(most) {
@@ -84,7 +84,7 @@ func (d *Debugger) stores(name string, most int) (list []DFState, uses map[strin
 				uses[id] = append(uses[id], x.Name())
 			}
 		}
-		for _, x := range d.kept {
+		for _, x := range slices.Concat(d.kept, d.held) {
 			use(x)
 		}
 		for _, x := range d.later {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/whyslow/whyslow/internal/run/cpp"
 	"github.com/whyslow/whyslow/internal/run/debug/gdb"
@@ -78,10 +77,10 @@ var (
 
 func (d *Debugger) look(cf trace.CF, waiting bool, f func(x *engine.Execution)) (err error) {
 	failed := d.do(func() []*engine.Execution {
-		i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return x.CF == cf })
+		list, at := d.find(func(x *engine.Execution) bool { return x.CF == cf })
 		switch {
-		case i >= 0:
-			f(d.kept[i])
+		case at >= 0:
+			f((*list)[at])
 		case d.later[cf] != nil:
 			f(d.later[cf])
 		case !waiting:

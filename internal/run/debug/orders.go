@@ -190,7 +190,7 @@ func (d *Debugger) quiet(q *quietness, acts int64) []*engine.Execution {
 		q.Stepping = true
 		d.stepWaits()
 	}
-	q.Kept, q.Paused = len(d.kept), d.paused
+	q.Kept, q.Paused = d.keeps(), d.paused
 	return nil
 }
 

@@ -56,19 +56,17 @@ func (d *Debugger) step(cf trace.CF, node, worker int) (err error) {
 		fits := func(x *engine.Execution) bool {
 			return (cf == x.CF || cf == 0 && !d.isHeld(x)) && (node < 0 || x.Node == node)
 		}
-		i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return fits(x) && x.Worker == worker })
-		if i < 0 {
-			i = slices.IndexFunc(d.kept, fits)
+		list, at := d.find(func(x *engine.Execution) bool { return fits(x) && x.Worker == worker })
+		if at < 0 {
+			list, at = d.find(fits)
 		}
-		if i < 0 {
+		x := d.takeAt(list, at)
+		if x == nil {
 			if err = ErrNothing; d.later[cf] != nil {
 				err = errors.New("its turn in the recorded order has not come")
 			}
 			return nil
 		}
-		x := d.kept[i]
-		d.kept = slices.Delete(d.kept, i, i+1)
-		delete(d.unseen, x.CF)
 		if d.anywhere(x); worker >= 0 {
 			x.Worker = worker
 		}
@@ -87,14 +85,11 @@ func (d *Debugger) Let(cf trace.CF) error {
 
 func (d *Debugger) let(cf trace.CF) (err error) {
 	failed := d.do(func() []*engine.Execution {
-		i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return x.CF == cf })
-		if i < 0 {
+		x := d.take(cf)
+		if x == nil {
 			err = ErrNothing
 			return nil
 		}
-		x := d.kept[i]
-		d.kept = slices.Delete(d.kept, i, i+1)
-		delete(d.unseen, cf)
 		return []*engine.Execution{d.anywhere(x)}
 	})
 	return cmp.Or(failed, err)
@@ -206,18 +201,17 @@ func (d *Debugger) move(cf trace.CF, pattern string, to int) (looked int, err er
 	}
 	failed := d.do(func() []*engine.Execution {
 		if cf != 0 {
-			i := slices.IndexFunc(d.kept, func(x *engine.Execution) bool { return x.CF == cf })
-			if i < 0 {
+			list, at := d.find(func(x *engine.Execution) bool { return x.CF == cf })
+			if at < 0 {
 				close(here)
 				err = ErrNothing
 				return nil
 			}
-			x := d.kept[i]
+			x := (*list)[at]
 			if err = x.MoveTo(to); err != nil || to == x.Node {
 				close(here)
 				return nil
 			}
-			d.kept = slices.Delete(d.kept, i, i+1)
 			if d.ranks != nil {
 				close(here) // moveOne waits for it
 			} else {
@@ -226,8 +220,7 @@ func (d *Debugger) move(cf trace.CF, pattern string, to int) (looked int, err er
 			if !d.unseen[cf] {
 				looked = 1
 			}
-			delete(d.unseen, cf)
-			return []*engine.Execution{d.anywhere(x)}
+			return []*engine.Execution{d.anywhere(d.takeAt(list, at))}
 		}
 		close(here)
 		switch {
@@ -278,6 +271,13 @@ func (d *Debugger) release(pattern string) (err error) {
 		if n == len(d.holds) {
 			err = fmt.Errorf("%s is not held", pattern)
 		}
+		d.held = slices.DeleteFunc(d.held, func(x *engine.Execution) bool {
+			held := d.isHeld(x)
+			if !held {
+				d.kept = append(d.kept, x)
+			}
+			return !held
+		})
 		if d.paused {
 			return nil
 		}
@@ -430,6 +430,7 @@ func (d *Debugger) LetGo() error { return d.going(order{Op: opLetGo}) }
 
 func (d *Debugger) forgetAll() []*engine.Execution {
 	d.points, d.holds, d.firsts, d.moves = nil, nil, nil, nil
+	d.kept, d.held = append(d.kept, d.held...), nil
 	d.publish()
 	return d.goOn()
 }

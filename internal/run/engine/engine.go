@@ -171,6 +171,7 @@ type engine struct {
 	gateMu   sync.Mutex // held while Config.Gate is asked
 	gateOver bool
 	acts     atomic.Int64 // how often the gate has let CFs go
+	left     atomic.Bool  // workers leave the queues alone, see Control.LeaveQueued
 }
 
 // codeTimes is what a worker knows of a code fragment: its executions there, and their ns.

@@ -251,13 +251,12 @@ func (e *engine) resume(list []*Execution) {
 		e.acts.Add(1)
 	}
 	for _, x := range list {
-		n := x.w.n
+		n, w := x.w.n, (*worker)(nil)
 		x.c.let = true
 		if x.Worker >= 0 && x.Worker < len(n.workers) {
-			n.queue.give(e, n.workers[x.Worker], x.c)
-		} else {
-			n.queue.push(e, x.c)
+			w = n.workers[x.Worker]
 		}
+		n.queue.give(e, w, x.c)
 	}
 }
 
@@ -332,12 +331,32 @@ func (c *Control) Emit(node int, f func(s *prof.Stream, t int64)) {
 	n.sampling.Store(false)
 }
 
-// give has one worker go on with a CF.
+// LeaveQueued has workers leave alone what is queued, or take it again. What goes on, gets an input or comes
+// from another node is not left: gates keep that. It is called while a question is asked, or within Do.
+func (c *Control) LeaveQueued(leave bool) {
+	e := c.e
+	if e.left.Swap(leave) == leave || leave {
+		return
+	}
+	e.acts.Add(1)
+	for _, n := range e.here {
+		n.queue.mu.Lock()
+		n.queue.wakeFor(e, n.queue.n.Load())
+	}
+}
+
+// give has one worker go on with a CF; nil stands for any.
 func (q *queue) give(e *engine, w *worker, c *cf) {
 	q.mu.Lock()
-	w.given = append(w.given, c)
-	i := slices.Index(q.parked, w)
+	i := len(q.parked) - 1
+	if w == nil {
+		q.given = append(q.given, c)
+	} else {
+		w.given = append(w.given, c)
+		i = slices.Index(q.parked, w)
+	}
 	if i >= 0 {
+		w = q.parked[i]
 		q.parked = slices.Delete(q.parked, i, i+1)
 	}
 	q.mu.Unlock()
@@ -351,10 +370,14 @@ func (q *queue) give(e *engine, w *worker, c *cf) {
 func (q *queue) takeGiven(w *worker) *cf {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(w.given) == 0 {
+	list := &w.given
+	if len(*list) == 0 {
+		list = &q.given
+	}
+	if len(*list) == 0 {
 		return nil
 	}
-	c := w.given[0]
-	w.given = w.given[1:]
+	c := (*list)[0]
+	*list = (*list)[1:]
 	return c
 }

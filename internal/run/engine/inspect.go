@@ -98,8 +98,9 @@ func (n *node) cells(s *shard) (list []DFState) {
 	return list
 }
 
-// CFs gives the CFs that exist, of each kind in the queues as many as most.
+// CFs gives the CFs that exist, of those in queues as many as most.
 func (c *Control) CFs(most int) (list []CFState) {
+	queued := 0
 	for _, n := range c.e.here {
 		state := func(x *cf, s string) CFState {
 			return CFState{CF: x.id, Name: n.cfName(x), Stmt: x.st, Node: n.id, Worker: -1, State: s, Parent: x.parent}
@@ -121,17 +122,19 @@ func (c *Control) CFs(most int) (list []CFState) {
 		n.queue.mu.Lock()
 		for _, f := range append(n.queue.first, n.queue.woken, n.queue.created) {
 			for _, i := range f.rest() {
-				if len(list) >= most {
+				if queued >= most {
 					break
 				}
 				if i.c != nil {
 					list = append(list, state(i.c, StateQueued))
+					queued++
 					continue
 				}
-				for k := i.b.next; k < i.b.end && len(list) < most; k++ {
+				for k := i.b.next; k < i.b.end && queued < most; k++ {
 					x := &cf{}
 					i.b.fill(c.e, x, k, i.b.frameOf(k))
 					list = append(list, state(x, StateQueued))
+					queued++
 				}
 			}
 		}

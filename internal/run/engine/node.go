@@ -261,6 +261,7 @@ type queue struct {
 	turn    atomic.Int64 // how many CFs from created are still to run in its turn
 	created fifo         // and, of a single worker, those that were woken
 	n       atomic.Int64 // length, readable without the lock
+	given   []*cf        // that the gate has let go: they come before all others
 	parked  []*worker
 	closed  bool
 }
@@ -322,6 +323,10 @@ func (q *queue) len() int { return int(q.n.Load()) }
 
 // push appends a CF.
 func (q *queue) push(e *engine, c *cf) {
+	if e.left.Load() {
+		q.give(e, nil, c)
+		return
+	}
 	q.mu.Lock()
 	q.add(e, &q.created, item{c: c})
 	q.called(e, 1)
@@ -347,6 +352,10 @@ func (e *engine) rankOf(st *luna.Stmt) int {
 
 // wake is push for a CF that gets an input it waited for.
 func (q *queue) wake(e *engine, c *cf) {
+	if e.left.Load() {
+		q.give(e, nil, c)
+		return
+	}
 	q.mu.Lock()
 	list := &q.created
 	if q.workers > 1 {
@@ -372,11 +381,16 @@ func (q *queue) create(e *engine, items ...item) {
 // called counts n CFs that were queued, unlocks the queue and wakes as many parked workers as there are CFs
 // for. The caller is counted in engine.busy.
 func (q *queue) called(e *engine, n int64) {
+	q.n.Add(n)
+	q.wakeFor(e, n)
+}
+
+// wakeFor is called for CFs that were queued before.
+func (q *queue) wakeFor(e *engine, n int64) {
 	var woken [8]*worker
 	rest := len(q.parked) - int(min(n, int64(len(q.parked))))
 	list := append(woken[:0], q.parked[rest:]...)
 	q.parked = q.parked[:rest]
-	q.n.Add(n)
 	q.mu.Unlock()
 	for _, w := range list {
 		e.enter()
@@ -436,27 +450,31 @@ func (w *worker) next() *cf {
 		if e.stopping.Load() {
 			return nil
 		}
+		left := false
 		if e.cfg.Gate != nil {
 			if c := q.takeGiven(w); c != nil {
 				w.begins = false
 				return c
 			}
+			left = e.left.Load()
 		}
-		if t, ok := q.pop(); ok {
-			w.begins = t.turn
-			return w.take(t)
-		}
-		if !e.serve || !e.net.Serve(w.wanted) {
-			for start := clock.Now(); e.spin && q.n.Load() == 0 && clock.Now()-start < int64(spinFor); {
+		if !left {
+			if t, ok := q.pop(); ok {
+				w.begins = t.turn
+				return w.take(t)
 			}
+			if !e.serve || !e.net.Serve(w.wanted) {
+				for start := clock.Now(); e.spin && q.n.Load() == 0 && clock.Now()-start < int64(spinFor); {
+				}
+			}
+			if q.n.Load() > 0 {
+				continue
+			}
+			w.askForWork()
 		}
-		if q.n.Load() > 0 {
-			continue
-		}
-		w.askForWork()
 		w.n.sample(w.now, true)
 		q.mu.Lock()
-		if q.n.Load() > 0 || q.closed || len(w.given) > 0 {
+		if q.n.Load() > 0 && !e.left.Load() || q.closed || len(w.given)+len(q.given) > 0 {
 			q.mu.Unlock()
 			continue // the run is over, if it is closed
 		}

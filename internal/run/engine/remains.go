@@ -220,6 +220,9 @@ func (e *engine) release(all []*remains) {
 				}
 			}
 		}
+		for _, c := range n.queue.given {
+			letGo(n.rts, c)
+		}
 		for _, w := range n.workers {
 			for _, c := range w.given {
 				letGo(n.rts, c)
