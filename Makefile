@@ -110,7 +110,7 @@ SEQUENTIAL := ^TestPerfettoTraceProcessor|^TestSection(3|4|5_1|6|13|14)|^Test(Co
 	MemoryOf(DFs|CFs)|Predicted|EventsByHandOfALongCF|GreedyDefinitions|Growing|Goldens|FewSnapshots)$$
 SEQUENTIAL_IN := ./internal/analysis/slou ./internal/model ./internal/record/modules ./internal/run/engine \
 	./internal/show/api ./internal/show/live ./trace
-BENCH_LEFT := TestQuick/^(cf|size|imports|tables|page|playing|watched|follow|share|stream)$$
+BENCH_LEFT := TestQuick/^(cf|size|imports|tables|page|playing|watched|follow|share|stream|undebugged)$$
 MPI_TESTS  := ^TestMPI(Results|Random|Failures|Report|ReportRanks|Interrupt|Doctor|Stderr)$$
 # Both tags at once: one binary of cli less. (Commas, as runtests splits at spaces.)
 MPI_TAGS    = mpi$$($(HAVE_OTF2) && echo ,otf2)

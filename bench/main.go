@@ -52,6 +52,7 @@ var benches = []entry{
 	{"cf", "CFs of two processes: from one to the other, and how many of them", benchCF},
 	{"simulate", "a recorded run in virtual time, beside a bare heap and the engine", benchSimulate},
 	{"start", "start-up of a program whose C++ is cached", benchStart},
+	{"undebugged", "CPU time of empty CFs, with and without the places for a debugger", benchUndebugged},
 	{"bind", "workers bound to cores, and not", benchBind},
 	{"mpi", "messages between two processes, beside plain MPI in C", benchMPI},
 	{"pgas", "a UPC program, original and optimised", benchPGAS},
