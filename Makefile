@@ -73,7 +73,8 @@ page:                    ## web/dist, from the sources of the page; it is commit
 	cd web && npm ci --no-audit --no-fund && npm run build
 
 pictures:                ## docs/page-*.png, of the page as it is
-	go test -count=1 -run '^TestPage$$/^pictures$$' ./cli -pictures "$$PWD/docs"
+	go test -count=1 -run '^TestPage$$/^(pictures|debug)$$' ./cli -pictures "$$PWD/build/pictures"
+	cp build/pictures/page-*.png docs/
 
 demo: build              ## run an example on two nodes and report
 	./whyslow run $(DEMO_ARGS)

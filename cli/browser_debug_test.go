@@ -130,6 +130,41 @@ func (b *tab) row(name string) {
 	query[bool](b, `(`+find+`.click(), true)`)
 }
 
+// gdb types in a terminal what the page shows to have gdb stop in a CF's function. What it returns waits until
+// gdb has stopped there and gone.
+func (b *tab) gdb(t *testing.T) (gone func()) {
+	t.Helper()
+	if _, err := exec.LookPath("gdb"); err != nil {
+		return func() {}
+	}
+	line := query[string](b, `[...document.querySelectorAll("main code")].find(e =>
+		e.innerText.includes("gdb -q -p ")).innerText`)
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Stdin = strings.NewReader("bt 1\ndetach\nquit\n")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, said := bufio.NewScanner(out), ""
+	read := func(until string) {
+		for lines.Scan() {
+			said += lines.Text() + "\n"
+			if strings.Contains(lines.Text(), until) {
+				return
+			}
+		}
+		t.Fatalf("%s does not say %q:\n%s", line, until, said)
+	}
+	read("Continuing.")
+	return func() {
+		read("#0  ws_sub_2_more () at ./prog.fa:2")
+		_ = cmd.Wait() // gdb detaches as it ends, whatever its exit code
+	}
+}
+
 // pageDebug stops a program, holds CFs, looks at values, changes one, and lets it go on.
 func pageDebug(t *testing.T, p *pages) {
 	d := p.debugged(t, debuggedProgram, "4")
@@ -160,6 +195,9 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("Run until", "wait")
 	b.shows("Stopped: it has reached the place to run to")
 	b.shows("show on node 0 (prog.fa:17) waits for x[4]")
+	b.typed("Run until", "turn[1]")
+	b.shows("Stopped: breakpoint")
+	b.shows("turn[1] on node 0 (prog.fa:16)")
 	b.presses("this CF")
 	b.keys("c")
 	b.shows("Stopped: breakpoint")
@@ -204,14 +242,16 @@ func pageDebug(t *testing.T, p *pages) {
 	b.typed("Show as", "double[6][8]")
 	b.shows("6 × 8")
 	b.wait(`document.querySelector("main canvas").width === 8 && document.querySelector("main canvas").height === 6`)
-	b.do(chromedp.EmulateViewport(1280, 1100))
+	b.do(chromedp.EmulateViewport(1280, 1260))
 	b.picture("page-debug")
 	b.accessible("debug")
 
 	// One step, of its worker at the other node, then all up to the CF that is held.
 	b.presses("this worker")
+	gdb := b.gdb(t)
 	b.keys("t")
 	b.shows("Stopped: the step is over")
+	gdb()
 	b.shows("104")
 	b.wait(`!document.querySelector("main").innerText.includes("First, before all others")`)
 	b.keys("c")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -123,5 +124,48 @@ func pagePlayback(t *testing.T, p *pages) {
 	if half := sums("up to the cursor", at); half < 1 || half >= all {
 		t.Errorf("%d of %d messages were sent up to the middle", half, all)
 	}
+	b.sumsFollow(s.url, run, at, end)
 	b.quiet("playback")
+}
+
+// sumsFollow looks at everything that shows sums: those up to the cursor differ from those of the whole run
+// unless the cursor is at the end, and boxes of graphs stay where they are.
+func (b *tab) sumsFollow(url, run string, at, end int64) {
+	b.Helper()
+	texts := func(selector, of string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("main %s")].map(e => %s)`, selector, of)
+	}
+	const inner, content = "e.innerText", "e.textContent"
+	boxes := texts("g:is(.code, .group)", `e.getAttribute("transform")`)
+	for name, show := range map[string]struct{ query, text string }{
+		"factors":    {"view=overview", texts(".tile:nth-child(-n+3) .small", inner)},
+		"nodes":      {"view=overview", texts(".bar", "e.title")},
+		"fragments":  {"view=fragments", texts(".panel [role=row]", inner)},
+		"a fragment": {"view=fragments&f.code=step", texts(".detail .both [role=row]", inner)},
+		"the selection": {fmt.Sprintf("view=timeline&sel=0-%d&f.timeline.sums=1", end),
+			texts(".selection [role=row]", inner)},
+		"memory":         {"view=memory", texts(".held", inner)},
+		"node graph":     {"view=graphs", texts("svg title", content)},
+		"code graph":     {"view=graphs&f.graphs.what=codes", texts("svg .more", content)},
+		"graph of tasks": {"view=graphs&f.graphs.what=tasks", texts("svg .more", content)},
+	} {
+		look := func(more string) (text, places string) {
+			b.Helper()
+			b.do(chromedp.Navigate(url + "?lang=en&run=" + run + "&" + show.query + more))
+			b.settle()
+			b.wait("%s", show.text+".length")
+			b.settle()
+			return query[string](b, show.text+`.join("\n")`), query[string](b, boxes+`.join(" ")`)
+		}
+		half, places := look(fmt.Sprintf("&f.play.sums=1&t=%d", at))
+		last, same := look(fmt.Sprintf("&f.play.sums=1&t=%d", end))
+		whole := last
+		if name != "memory" { // which has the peak without a cursor
+			whole, _ = look("")
+		}
+		if half == last || last != whole || places != same {
+			b.Errorf("%s, up to the middle, up to the end, of the whole run:\n%s\n\n%s\n\n%s\nboxes: %s, %s", name,
+				half, last, whole, places, same)
+		}
+	}
 }
