@@ -146,7 +146,7 @@ test-long: checks        ## all tests there are, with many more random cases: be
 		-- CGO_ENABLED=0 -vet=off -timeout 20m ./cli \
 		-- -C bench -vet=off ./... \
 		$$($(HAVE_OTF2) && echo "-- -vet=off -tags otf2 $(WITH_OTF2)") \
-		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -timeout 40m -tags $(MPI_TAGS) -parallel 4 -run MPI|$(OTF2_TESTS) ./cli")
+		$$($(HAVE_MPI) && echo "-- -vet=off -tags mpi ./internal/run/transport/... -- -vet=off -timeout 40m -tags $(MPI_TAGS) -parallel 4 -run MPI|$(OTF2_TESTS) ./cli -- -vet=off -tags mpi -race -run ^TestMPIDebug ./cli")
 
 truth:                   ## programs that are slow for known reasons: is the reason said, nothing false, and does mending them gain what was promised?
 	WHYSLOW_TEST_LONG=1 go test -count=1 -timeout 20m -v -run '^TestTruth' ./cli
