@@ -26,8 +26,8 @@
 #include "state.h"
 
 #include "depend.h"
+#include "gomp.h"
 #include "sync.h"
-
 
 /* ---- Threads ------------------------------------------------------------------------------------ */
 
@@ -148,7 +148,6 @@ static omp_task *omp_begin_code(omp_thread *th, int construct, int64_t start) {
 
 static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *data, unsigned size,
                                  unsigned index, int flags) {
-    (void)size;
     omp_thread *th = omp_here();
     if (endpoint == OMPT_BEGIN && flags & OMPT_TASK_INITIAL) {
         if (!th) {
@@ -191,6 +190,7 @@ static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *d
     if ((task->team = team) != 0) {
         __atomic_add_fetch(&team->refs, 1, __ATOMIC_RELAXED);
         region.id = team->region, region.execution = 1;
+        __atomic_store_n(&team->threads, size, __ATOMIC_RELAXED);
     }
     f->site = omp_site(th, OMP_PARALLEL, team ? team->address : 0);
     omp_read_clock(th, t);
@@ -203,7 +203,9 @@ static void omp_on_implicit_task(int endpoint, ompt_data *parallel, ompt_data *d
 static int omp_construct_of(const omp_task *creator, int flags) {
     if (creator->taskloop) return OMP_TASKLOOP;
     if (flags & OMPT_TASK_FINAL) return OMP_TASK_FINAL;
-    if (flags & OMPT_TASK_UNDEFERRED) return OMP_TASK_UNDEFERRED;
+    /* A thread that is alone executes every task at once, whatever the program says. */
+    int alone = !creator->team || __atomic_load_n(&creator->team->threads, __ATOMIC_RELAXED) < 2;
+    if (flags & OMPT_TASK_UNDEFERRED && !alone) return OMP_TASK_UNDEFERRED;
     return flags & OMPT_TASK_UNTIED ? OMP_TASK_UNTIED : OMP_TASK;
 }
 
@@ -229,7 +231,7 @@ static void omp_on_task_create(ompt_data *data, const void *frame, ompt_data *ma
         return;
     }
     omp_frame *f = omp_running(th, by);
-    task->base.site = omp_site(th, omp_construct_of(by, flags), address);
+    task->base.site = omp_site(th, omp_construct_of(by, flags), omp_place_of(address));
     omp_create(th, &task->base, ws_now(), f);
 }
 

@@ -68,7 +68,8 @@ typedef struct omp_team {
     ws_cf region;
     const void *address; /* of the construct */
     int refs, lock; /* atomic */
-    unsigned size;
+    unsigned size;    /* at most */
+    unsigned threads; /* that it has; every thread sets it to the same */
     ws_df df[2];       /* what the last to arrive at a barrier made; 0: not defined */
     uint64_t known[2]; /* 1 + the number of that barrier */
     omp_slot *slots;

@@ -70,12 +70,13 @@ func (l *Launch) WithOpenMP(path string) (note string, err error) {
 		GCC, o.libomp), nil
 }
 
-// preloaded is what is loaded before the program's own libraries.
+// preloaded is what is loaded before the program's own libraries. The library that records is the first: it
+// takes calls of the run-time system, see gomp.h.
 func (o *openMP) preloaded(library string) string {
 	if o.libomp == "" || strings.ContainsAny(o.libomp, " :") {
 		return library
 	}
-	return o.libomp + ":" + library
+	return library + ":" + o.libomp
 }
 
 // nothing says why a program that ended well may have left no trace.
