@@ -967,8 +967,8 @@ static inline void ws_lost(ws_stream *s, uint64_t count, int64_t first, int64_t 
     if (s->cap) ws_lost_at(s, ws_now(), count, first, last, stream);
 }
 
-/* GlobalEvents.onThreadTime: How the worker's thread spent a span of time; the rest it was blocked. Spans do
- * not overlap.
+/* GlobalEvents.onThreadTime: How the worker's thread spent a span of time. For the rest of it, the thread was
+ * blocked. Spans do not overlap.
  *   ago: how long ago the span ended; it lasted for "span"
  *   span: length of the span
  *   cpu: CPU time of the thread in it
