@@ -161,21 +161,23 @@ func readAll(ctx context.Context, dir string, workers int) (*model.Model, error)
 	return m, err
 }
 
+// inUse is how many bytes of the heap are in use.
+func inUse() float64 {
+	runtime.GC()
+	runtime.GC() // what pools still held goes with the second
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return float64(s.HeapAlloc)
+}
+
 // modelMemory is what the heap grows by with the model, per event.
 func modelMemory(ctx context.Context, dir string, events float64) (float64, error) {
-	heap := func() float64 {
-		runtime.GC()
-		runtime.GC() // what pools still held goes with the second
-		var s runtime.MemStats
-		runtime.ReadMemStats(&s)
-		return float64(s.HeapAlloc)
-	}
-	before := heap()
+	before := inUse()
 	m, err := readAll(ctx, dir, 1)
 	if err != nil {
 		return 0, err
 	}
-	per := (heap() - before) / events
+	per := (inUse() - before) / events
 	runtime.KeepAlive(m)
 	return per, nil
 }

@@ -318,7 +318,8 @@ var kinds = []KindSpec{
 		{Name: "queued", Type: FieldInt, Default: minusOne,
 			Doc: "time in which the thread waited for a core, in nanoseconds; -1 if the kernel does not tell"},
 		{Name: "faulted", Type: FieldNS, Doc: "time in which it waited for major page faults"}},
-		"How the worker's thread spent a span of time. For the rest of it, the thread was blocked. Spans do not overlap."},
+		"How the worker's thread spent a span of time. For the rest of it, the thread was blocked. Spans do not " +
+			"overlap."},
 	{KindBalanced, "GlobalEvents", "onBalanced", nil, []Field{
 		field(fFunction, "site", "the statement that the CFs execute"),
 		node("to", "the node they go to"),

@@ -9,8 +9,8 @@ func (m *Model) NextAtomic(w *Worker, e int) int {
 	return e
 }
 
-// LastAtomic gives the last execution of an atomic CF on a worker before execution e; less than w.First if there
-// is none.
+// LastAtomic gives the last execution of an atomic CF on a worker before execution e; less than w.First if
+// there is none.
 func (m *Model) LastAtomic(w *Worker, e int) int {
 	for e--; e >= w.First && !m.Atomic(m.ExecCF[e]); {
 		e--

@@ -249,8 +249,8 @@ func (m *Model) UsesForeign() bool {
 	return false
 }
 
-// RepeatedReceipts calls f with the place in DFMessages of every message that brought a DF to a node, an own one, that had received it
-// before.
+// RepeatedReceipts calls f with the place in DFMessages of every message that brought a DF to a node, an own
+// one, that had received it before.
 func (m *Model) RepeatedReceipts(f func(message uint32)) {
 	for n := range m.received {
 		r := &m.received[n]
