@@ -21,8 +21,8 @@ func benchFollow(ctx context.Context, b *bench) error {
 	t := b.table("Following a live run",
 		fmt.Sprintf("A run of the Cholesky example, 4 nodes of one worker, continues "+
 			"for %v: a block of events arrives every 100 ms, after all that came before. Meanwhile the factors of "+
-			"the whole run, and the properties of its nodes, are asked for three times a second. Behind: how long "+
-			"ago the oldest event arrived that an answer does not have. CPU: of the process that follows the run, "+
+			"the whole run, and the properties of its nodes, are asked for three times a second. Behind: the age "+
+			"of the oldest event that an answer lacks. CPU: of the process that follows the run, "+
 			"everything included; snapshots may take 20 %%. Memory: what is in use at the end, after a garbage "+
 			"collection.", length),
 		"", "CPU of one core", "behind, median", "goal", "behind, at most", "snapshots", "bytes per event", "goal")

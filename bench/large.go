@@ -108,8 +108,8 @@ func benchLarge(ctx context.Context, b *bench) error {
 		traceBytes += st.Size()
 	}
 	t := b.table("A trace too large for memory", fmt.Sprintf("%.2g million events of the Cholesky example, one "+
-		"core, wall time, beside reading the same trace in the same run. The index has %.1f %% of the bytes of "+
-		"the trace; without answers, of which there are a few hundred KB.", events/1e6,
+		"core, wall time, beside reading the same trace in the same run. The index takes %.1f %% of the size of "+
+		"the trace, without the answers kept beside it (a few hundred KB).", events/1e6,
 		100*float64(indexBytes)/float64(max(traceBytes, 1))),
 		"", "times reading", "goal", "M events/s")
 	reading := median(walls[0])
