@@ -26,7 +26,7 @@ func benchAnswers(ctx context.Context, b *bench) error {
 	if b.answersBlocks == 0 {
 		b.answersBlocks = b.pick(70, 6)
 		if b.full {
-			b.answersBlocks = 136
+			b.answersBlocks = 135 // 201 million events are the most for 2 GiB
 		}
 	}
 	dir, stats, _, err := b.repeated(ctx, whyslow, b.answersBlocks, b.pick(16, 4))
