@@ -57,7 +57,7 @@ func benchPage(ctx context.Context, b *bench) error {
 	if err := b.firstPaint(ctx, browser, dir); err != nil {
 		return err
 	}
-	if dir, err = b.cholesky(ctx, b.pick(188, 40), 2, 2); err != nil {
+	if dir, err = b.cholesky(ctx, b.pick(218, 40), 2, 2); err != nil {
 		return err
 	}
 	return b.frames(ctx, browser, dir)
