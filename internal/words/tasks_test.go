@@ -11,7 +11,7 @@ func TestOfTasks(t *testing.T) {
 	}{
 		{Say("CFs wait for DFs. Workers run a CF.", "Рабочие потоки исполняют ФВ."),
 			[2]string{"Tasks wait for dependences. Threads run a task.", "Потоки исполняют ФВ."}},
-		{Say("Threads other than the workers: %s", "Помимо рабочих потоков: %s", 1),
+		{Say("Threads other than the workers: %s", "Помимо рабочих потоков: %s", "1"),
 			[2]string{"Threads that run no tasks: 1", "Помимо потоков с задачами: 1"}},
 		{Say("%s: %s", "%s: %s", Number{40, CFs}, inner),
 			[2]string{"40 tasks: in 1 task of thread CF worker", "40 ФВ: в 1 ФВ потока CF worker"}},
