@@ -17,6 +17,9 @@ import (
 var readers = []string{"report", "view", "diff", "dump", "convert", "predict", "balance", "doctor", "index",
 	"send", "sql"}
 
+// givenAs has the names under which the user gave traces that openArchives has replaced.
+var givenAs = map[string]string{}
+
 // openArchives puts the folders of unpacked traces in the place of archives among the arguments of a verb,
 // and those of imported traces in the place of files of other programs.
 func openArchives(ctx context.Context, io console.IO, cmd *cobra.Command, args []string) error {
@@ -39,6 +42,7 @@ func openArchives(ctx context.Context, io console.IO, cmd *cobra.Command, args [
 			return badInput(err)
 		}
 		args[i] = cmp.Or(dir, name)
+		givenAs[args[i]] = name
 	}
 	return nil
 }

@@ -63,6 +63,7 @@ func TestPage(t *testing.T) {
 		{"reach", pageReach}, {"lanes", pageLanes}, {"tasks", pageTasks}, {"playback", pagePlayback},
 		{"debug", pageDebug},
 		{"moment", pageMoment}, {"site", pageSite}, {"messages", pageMessages}, {"openmp", pageOpenMP},
+		{"imported", pageImported},
 		{"pictures", pagePictures},
 	} {
 		t.Run(test.name, func(t *testing.T) {

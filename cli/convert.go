@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -272,5 +273,5 @@ func ofTrace(ctx context.Context, path string, err error) error {
 	case ctx.Err() != nil:
 		return interrupted(ctx)
 	}
-	return badInput(fmt.Errorf("%s: %w", path, err))
+	return badInput(fmt.Errorf("%s: %w", cmp.Or(givenAs[path], path), err))
 }

@@ -245,7 +245,7 @@ func importInto(ctx context.Context, std console.IO, r *recorded, f *os.File, di
 }
 
 // importedAs tells apart ways to import: a new one makes a new trace of a file that was imported before.
-const importedAs = " imported 5"
+const importedAs = " imported 6"
 
 // importOnce gives a trace made of a file or folder, in the user's cache.
 func importOnce(ctx context.Context, std console.IO, r *recorded) (string, error) {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -8,6 +9,15 @@ import (
 // Imported is the setting of run.json that traces of other programs have: the format, by its name in
 // words.Imported.
 const Imported = "imported"
+
+// WasImported tells whether another program recorded the run.
+func (m *Model) WasImported() bool { return m.Info.Settings[Imported] != "" }
+
+// TellsDependences tells whether any CF is known to have waited for another one, or to have been created by one.
+func (m *Model) TellsDependences() bool {
+	known := func(cf CF) bool { return cf != 0 }
+	return slices.ContainsFunc(m.MadeBy, known) || slices.ContainsFunc(m.Parent, known)
+}
 
 // SystemCall is the name of what a worker waits for in traces of Go programs while its goroutine is in a
 // system call.

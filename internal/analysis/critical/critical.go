@@ -13,6 +13,7 @@ package critical
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/whyslow/whyslow/internal/analysis/slou"
 	"github.com/whyslow/whyslow/internal/model"
@@ -132,6 +133,15 @@ func missing(m *model.Model, did slou.Uses) []Missing {
 		if n, ok := needs[k]; ok {
 			list = append(list, Missing{Event: k.String(), Null: append([]string{}, n.null...),
 				Doubt: n.doubt})
+		}
+	}
+	if ran := m.Count[trace.KindCFStarted] > 0; m.WasImported() && ran {
+		if !did.Depends { // what is not told must not look as if nothing depended on anything
+			list = append(list, Missing{Event: trace.KindDFCreate.String(),
+				Null: slices.Clone(needs[trace.KindDFCreate].null)})
+		}
+		if slou.NoMessages(m) {
+			list = append(list, Missing{Event: trace.KindDFReceived.String(), Null: slices.Clone(onLinks[:2])})
 		}
 	}
 	return list

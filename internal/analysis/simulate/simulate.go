@@ -84,6 +84,9 @@ func newSimulator(ctx context.Context, m *model.Model, unknown func() Costs) (*S
 	if m.Regions != nil {
 		return nil, errors.New("it records operations of threads, not CFs, and only CFs can be simulated")
 	}
+	if m.WasImported() && !m.TellsDependences() {
+		return nil, errors.New("it does not tell what tasks depend on, so when they could start elsewhere is not known")
+	}
 	g, err := newGraph(ctx, m)
 	if err != nil {
 		return nil, err

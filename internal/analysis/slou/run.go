@@ -134,16 +134,19 @@ type Uses struct {
 	Inputs   bool // CFs had input DFs
 	Foreign  bool // CFs used DFs of other nodes, and no receipt of a DF was recorded
 	Requests bool // DFs were sent because they were requested
+	Depends  bool // a CF waited for another one, or was created by one
 }
 
 // UsesIn tells what the part of the run did that this process has.
 func UsesIn(m *model.Model) Uses {
-	return Uses{m.HasInputs(), m.Count[trace.KindDFReceived] == 0 && m.UsesForeign(), m.HasRequests()}
+	return Uses{m.HasInputs(), m.Count[trace.KindDFReceived] == 0 && m.UsesForeign(), m.HasRequests(),
+		m.TellsDependences()}
 }
 
 // Join adds what another process knows.
 func (u *Uses) Join(o Uses) {
 	u.Inputs, u.Foreign, u.Requests = u.Inputs || o.Inputs, u.Foreign || o.Foreign, u.Requests || o.Requests
+	u.Depends = u.Depends || o.Depends
 }
 
 // Absent lists the kinds of events that were switched off although they must have happened: the trace says
@@ -180,6 +183,12 @@ func Absent(m *model.Model, did Uses) (absent []trace.Kind) {
 	return absent
 }
 
+// NoMessages tells whether another program recorded the run, in a format that has no messages.
+func NoMessages(m *model.Model) bool {
+	return m.WasImported() && m.Count[trace.KindDFReceived] == 0 &&
+		slices.Contains(m.Info.Off, trace.KindDFReceived.String())
+}
+
 // missingEvents tells which factors cannot be computed because events were switched off.
 func missingEvents(m *model.Model, did Uses) (map[Factor]bool, []Missing) {
 	null, list := map[Factor]bool{}, []Missing{}
@@ -197,6 +206,10 @@ func missingEvents(m *model.Model, did Uses) (map[Factor]bool, []Missing) {
 			}
 		}
 		list = append(list, miss)
+	}
+	if NoMessages(m) && !null[FactorL] {
+		null[FactorL] = true
+		list = append(list, Missing{Event: trace.KindDFReceived.String(), Factors: []string{FactorL.String()}})
 	}
 	return null, list
 }

@@ -36,6 +36,9 @@ func newRun(dir string, info trace.RunInfo) (*Run, error) {
 // say it.
 func (r *Run) Skip(what string) { r.skipped[what]++ }
 
+// NoMessages says that the format tells nothing of messages, so of no latency.
+func (r *Run) NoMessages() { r.Info.Off = append(r.Info.Off, trace.KindDFReceived.String()) }
+
 // notRead is what was skipped, as model.NotReadSetting has it.
 func (r *Run) notRead() string {
 	var list []string

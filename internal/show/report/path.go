@@ -23,8 +23,12 @@ const (
 // path: what held up the end of the run, what more workers would give, and what may take longer.
 func (a *author) path() {
 	c := a.Critical
+	untold := a.model != nil && a.model.WasImported() && c.Path == nil
 	for _, m := range c.Missing {
-		if len(m.Null) > 0 {
+		switch {
+		case untold && m.Event == trace.KindDFCreate.String():
+			a.line("Critical path", a.say("none: the imported file does not tell what tasks depend on"))
+		case len(m.Null) > 0:
 			a.warn("%s was not recorded, so this part is incomplete.", m.Event)
 		}
 	}

@@ -362,6 +362,8 @@ var sentences = slices.Concat([]words.Phrase{
 	{" (the size of %s is unknown)", " (неизвестен размер: %s)"},
 	{"; most on %d->%d (%s)", "; больше всего на %d->%d (%s)"},
 	{" and ", " и "},
+	{"none: the imported file does not tell what tasks depend on",
+		"нет: в исходном файле не сказано, что от чего зависит"},
 	{"%s was not recorded, so this part is incomplete.", "События %s не записаны, поэтому эта часть неполна."},
 	{"Slack is how much later a CF could end without making the run longer. Only CFs without slack are " +
 		"worth making faster.",

@@ -128,6 +128,9 @@ func read(ctx context.Context, in io.Reader, to *foreign.Run) error {
 	if err == nil && len(r.tasks) == 0 {
 		err = &foreign.Error{Offset: l.Offset(), Msg: "there are no tasks in it"}
 	}
+	if to.Info.Settings[model.Imported] != both {
+		to.NoMessages()
+	}
 	to.Info.Settings[model.OwnStatesSetting] = r.told()
 	return cmp.Or(r.write(ctx, to), err)
 }

@@ -272,6 +272,7 @@ func (f *File) Write() error {
 	if err != nil {
 		return err
 	}
+	f.to.NoMessages()
 	start, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, t := range f.order {
 		f.skip("beginnings", len(t.open))
