@@ -44,6 +44,6 @@ func (c *clockMap) common(t int64) int64 {
 		return t + l[len(l)-1].Offset
 	}
 	x, y := l[c.next-1], l[c.next]
-	share := float64(t-x.Time) / float64(y.Time-x.Time)
-	return t + x.Offset + int64(share*float64(y.Offset-x.Offset))
+	// First the product, which is exact where clocks stand still for a while: so no time goes back.
+	return t + x.Offset + int64(float64(t-x.Time)*float64(y.Offset-x.Offset)/float64(y.Time-x.Time))
 }
