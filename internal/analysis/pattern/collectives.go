@@ -17,6 +17,12 @@ type collectiveKey struct {
 func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 	e := in.members[0]
 	key = collectiveKey{int(s.of[e.Thread][s.r.Record(e).Visit]), in.kind, in.sync}
+	for k, e := range in.members {
+		if s.own[e.Thread] && !in.nonBlocking { // what others did next is not known here
+			ahead := s.ahead(e)
+			c.AheadNS, c.HideNS = c.AheadNS+ahead, c.HideNS+min(ahead, in.left[k]-in.begun[k])
+		}
+	}
 	if !s.own[e.Thread] {
 		return key, c // that is counted where its first member is
 	}
@@ -25,11 +31,6 @@ func (s *search) collective(in *instance) (key collectiveKey, c Collective) {
 	for k, e := range in.members {
 		c.Bytes += s.r.Record(e).Sent
 		c.NS += in.left[k] - in.begun[k]
-		ahead := int64(0)
-		if !in.nonBlocking {
-			ahead = s.ahead(e)
-		}
-		c.AheadNS, c.HideNS = c.AheadNS+ahead, c.HideNS+min(ahead, in.left[k]-in.begun[k])
 		last, ns := s.before(e)
 		follows, between = follows && isBarrierEnd(last), max(between, ns)
 		precedes = precedes && s.precedesBarrier(e)
